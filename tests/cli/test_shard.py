@@ -63,7 +63,8 @@ class TestShard:
     def test_words_are_counted_by_several_processes(self, data: Path, tmp_path: Path) -> None:
         for name, option in (("one", []), ("two", ["--workers", "2"])):
             fine("shard", data, "--out", tmp_path / name, "--quiet", *option)
-        assert open_shards(tmp_path / "one").digest == open_shards(tmp_path / "two").digest
+        for file in (tmp_path / "one").iterdir():
+            assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes()
 
 
 class TestTopics:

@@ -109,9 +109,9 @@ def test_names_stay_short_and_unique() -> None:
     assert learn(clash).names == (
         "a=b=c",
         "a=d",
-        "a=b=c (column 1)'",
-        "a=b=e",
         "a=b=c (column 1)",
+        "a=b=e",
+        "a=b=c (column 1) (column 2)",
     )
 
 

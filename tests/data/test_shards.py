@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -75,23 +74,6 @@ def test_only_counts_are_written(tmp_path: Path, rows: list[list[float]]) -> Non
         write_shards(tmp_path, pd.DataFrame({"colour": ["red", "blue"]}))
 
 
-def test_a_pickled_folder_is_small_and_opens_again(tmp_path: Path) -> None:
-    names = [f"word{k}" for k in range(20_000)]
-    shards = write_shards(tmp_path, sp.eye_array(3, 20_000, dtype=np.int32), names=names)
-    sent = pickle.dumps(shards)
-    assert len(sent) < 2_000
-    assert pickle.loads(sent).names == tuple(names)
-
-
-def test_a_changed_folder_is_not_taken_for_the_one_that_was_sent(tmp_path: Path) -> None:
-    sent = pickle.dumps(write_shards(tmp_path, documents()))
-    for file in tmp_path.iterdir():
-        file.unlink()
-    write_shards(tmp_path, documents(seed=1))
-    with pytest.raises(DataError, match="has changed"):
-        pickle.loads(sent)
-
-
 def batches_of(rows: sp.csr_array, size: int) -> Iterator[tuple[Table, dict[str, Any]]]:
     for start in range(0, rows.shape[0], size):
         yield Table.of(rows[start : start + size], names=list("abcdefg")), {}
@@ -112,7 +94,8 @@ def test_a_folder_is_readable_only_after_it_is_finished(tmp_path: Path) -> None:
     write_batches(tmp_path, batches_of(rows, 5), rows_per_group=2)
     assert (all_rows(open_shards(tmp_path)) == rows.toarray()).all()
     whole = write_shards(tmp_path / "whole", rows, names=list("abcdefg"), rows_per_group=2)
-    assert whole.digest == open_shards(tmp_path).digest  # however the rows came
+    for file in whole.path.iterdir():  # however the rows came
+        assert file.read_bytes() == (tmp_path / file.name).read_bytes()
     with pytest.raises(DataError, match="finished"):
         write_batches(tmp_path, batches_of(rows, 5))
 
@@ -168,7 +151,7 @@ def test_wrong_content_is_refused(
 
 @pytest.mark.parametrize(
     "change",
-    [{"format": 99}, {"shards": []}, {"shards": [{"rows": 0}]}, {"labels": 3}],
+    [{"format": 99}, {"rows": []}, {"rows": [0]}, {"rows": 5}, {"labels": 3}],
 )
 def test_a_damaged_manifest_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
     write_shards(tmp_path, documents())

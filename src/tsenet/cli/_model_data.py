@@ -18,7 +18,7 @@ from tsenet.cli._console import is_shard_folder
 from tsenet.cli._options import typed
 from tsenet.data import count_words
 from tsenet.data.binary import is_free_text
-from tsenet.data.readers import DataFile, numbers_of, read_data
+from tsenet.data.readers import DataFile, numbers_in_cells, read_data
 from tsenet.data.table import Table
 from tsenet.errors import DataError, listed, quoted
 from tsenet.progress import Progress
@@ -89,7 +89,7 @@ def training_table(file: DataFile, left_out: Sequence[str]) -> tuple[Table, list
 def _check_categories(file: DataFile, name: str, levels: Sequence[str]) -> None:
     """Refuse a column of keys or free text; warn of one that may have been meant as numbers."""
     cells = file.column(name).dropna()
-    _, other = numbers_of(cells)
+    _, other = numbers_in_cells(cells)
     n_other, n_cells = len(other), len(cells)
     look_like_numbers = 2 * sum(map(bool, map(_NUMBER_LIKE.match, map(str, cells)))) > n_cells
     label, hint = f"column {quoted(name)}", ""
@@ -156,7 +156,7 @@ def _target(
     """A target as texts, None where it is missing; as numbers; and the texts that are no numbers."""
     texts = pd.Series(file.texts(name), dtype=object).str.strip()
     texts = texts.where(~texts.isin(["", (unlabeled or "").strip()]), None)
-    numbers, other = numbers_of(texts)
+    numbers, other = numbers_in_cells(texts)
     return texts.where(numbers.notna(), None) if other.empty else texts, numbers, other
 
 

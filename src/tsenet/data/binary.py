@@ -457,7 +457,10 @@ class BinaryRule:
         self.check_columns(table)
         # A zero, which sparse rows do not store, is above a negative threshold.
         if table.is_sparse and not self.has_categories and not np.any(self.thresholds < 0):
-            return _rows_above(table.values, self.thresholds)
+            csr, any_cut = table.values, self.thresholds.any()
+            above = csr.data > (self.thresholds[csr.indices] if any_cut else 0)
+            shape = csr.shape
+            return BinaryRows.of_csr(sp.csr_array((above, csr.indices, csr.indptr), shape=shape))
         step = max(1, _BLOCK // self.n_variables)
         starts = range(0, max(1, table.n_rows), step)
         code_maps = [self._code_map(table, int(j)) for j in self._category_columns]
@@ -675,15 +678,15 @@ def _threshold_text(threshold: float) -> str:
 
 
 def _unique_names(wanted: Sequence[str], columns: npt.NDArray[np.int64]) -> tuple[str, ...]:
-    """Return the names, with the number of the column added to all but the first of equal ones.
+    """Return the names, with the number of the column added to one that another has already.
 
     Names can be equal if one column is named like the variable of another, such as ``a > 2``.
     """
     names: dict[str, None] = {}
     for name, column in zip(wanted, columns.tolist(), strict=True):
-        unique = f"{name} (column {column})" if name in names else name
-        while unique in names or (unique != name and unique in wanted):
-            unique += "'"
+        unique = name
+        while unique in names:
+            unique += f" (column {column})"
         names[unique] = None
     return tuple(names)
 
@@ -762,11 +765,3 @@ def _threshold(ascending: npt.NDArray[Any]) -> tuple[float, bool]:
     if centre >= highest:
         centre = float(ascending[changes[-1] - 1])
     return centre, False
-
-
-def _rows_above(csr: Any, thresholds: npt.NDArray[np.float64]) -> BinaryRows:
-    """Return where a canonical csr_array (N, V) is above thresholds (V,) that are not negative."""
-    if not thresholds.any() and (csr.nnz == 0 or csr.data.min() > 0):
-        return BinaryRows.of_csr(csr)
-    above = csr.data > thresholds[csr.indices]
-    return BinaryRows.of_csr(sp.csr_array((above, csr.indices, csr.indptr), shape=csr.shape))

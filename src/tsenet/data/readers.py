@@ -30,9 +30,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-import numpy as np
-
-from tsenet.data.table import Table, date_columns, number_of
+from tsenet.data.table import Table, date_columns, number_of, numbers_of
 from tsenet.errors import DataError, count_of, import_optional, listed, quoted
 
 if TYPE_CHECKING:
@@ -174,7 +172,7 @@ class DataFile:
         columns: dict[str, pd.Series] = {}
         for name in names:
             cells = self.column(name)
-            columns[name], other = numbers_of(cells)
+            columns[name], other = numbers_in_cells(cells)
             if name in texts or (rule is None and len(other)):
                 columns[name] = cells.map(str, na_action="ignore")
                 continue
@@ -288,24 +286,16 @@ def read_data(
     return DataFile(Path(path), pd.concat(chunks))
 
 
-def numbers_of(cells: pd.Series) -> tuple[pd.Series, pd.Series]:
+def numbers_in_cells(cells: pd.Series) -> tuple[pd.Series, pd.Series]:
     """Return the cells as numbers, NaN where missing; and the cells that are neither numbers nor marks of missing ones.
 
     In a column without numbers, ``NA`` is no mark but may be a name.
     """
-    try:
-        numbers = cells.astype(np.float64)  # the usual case
-    except (TypeError, ValueError, OverflowError):
-        numbers = cells.map(number_of).astype(np.float64)
-    other = cells[numbers.isna() & cells.notna()]
+    numbers, other = numbers_of(cells)
     if numbers.notna().any():
-        other = other[[not _is_missing_mark(cell) for cell in other]]
+        is_mark = other.astype(str).str.strip().str.lower().isin(_MISSING_MARKS)
+        other = other[~is_mark]
     return numbers, other
-
-
-def _is_missing_mark(cell: Any) -> bool:
-    """Return whether a cell holds what other programs write where a number is missing."""
-    return isinstance(cell, str) and cell.strip().lower() in _MISSING_MARKS
 
 
 # ---- chunks of rows
@@ -484,15 +474,17 @@ def _csv_rows(file: IO[str], path: Path, delimiter: str) -> Iterator[list[str]]:
 
 
 def _json_records(file: IO[str], path: Path, is_array: bool) -> Iterator[dict[str, Any]]:
-    """Yield the object on each line, or the elements of an array."""
-    what = "element" if is_array else "line"
-    parts: Iterable[Any] = _parse_json(file.read(), f"{path}") if is_array else file
-    for number, part in enumerate(parts, start=1):
-        where = f"{path}, {what} {number}"
-        if not is_array and not part.strip():
-            continue
-        value = part if is_array else _parse_json(part, where)
-        record = {"text": value} if is_array and isinstance(value, str) else value
+    """Yield the object on each line, or the elements of an array; a string is a text."""
+    if is_array:
+        elements = enumerate(_parse_json(file.read(), str(path)), start=1)
+        values = ((f"{path}, element {number}", value) for number, value in elements)
+    else:
+        lines = (
+            (f"{path}, line {k}", line) for k, line in enumerate(file, start=1) if line.strip()
+        )
+        values = ((where, _parse_json(line, where)) for where, line in lines)
+    for where, value in values:
+        record = {"text": value} if isinstance(value, str) else value
         if not isinstance(record, dict):
             raise DataError(f"{where}: expected a JSON object, got a {type(value).__name__}")
         yield record

@@ -6,13 +6,12 @@ A folder holds ``part-00000.parquet``, ``part-00001.parquet``, … and, written 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from itertools import accumulate, chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 
 MANIFEST = "shards.json"
 _FILE = "part-{:05d}.parquet"
-FORMAT = 5
+FORMAT = 6
 ROWS_PER_GROUP = 1 << 14
 WORDS, COUNTS = "words", "counts"
 
@@ -72,8 +71,6 @@ class Partition:
 class ShardFolder:
     """A folder of shards; :func:`open_shards` opens one.
 
-    It is small when pickled: another process opens the folder itself, once.
-
     Attributes
     ----------
     path : Path
@@ -88,8 +85,6 @@ class ShardFolder:
         All shards, in the order of the rows.
     nnz : int
         Words of all documents: entries of the sparse table.
-    digest : str
-        Identifies the content: it differs if a shard, its size or the columns differ.
     counter : dict or None
         Options of the ``CountVectorizer`` that made the rows, if they came from texts.
 
@@ -109,7 +104,6 @@ class ShardFolder:
     labels: dict[str, str]
     partitions: tuple[Partition, ...]
     nnz: int
-    digest: str
     counter: dict[str, Any] | None = None
 
     @property
@@ -132,9 +126,6 @@ class ShardFolder:
             f"ShardFolder({str(self.path)!r}, {self.n_rows} documents × {self.n_columns} words, "
             f"{len(self.partitions)} partitions)"
         )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (self.path, self.digest)
 
     def vectorizer(self) -> Any:
         """Return the fitted ``CountVectorizer`` that made the rows; None if they did not come from texts.
@@ -300,12 +291,11 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
             f"{path} is not a finished folder of shards, it has no {MANIFEST}: make it with `tsenet shard`"
         )
     try:
-        content = manifest.read_bytes()
-        fields = json.loads(content)
+        fields = json.loads(manifest.read_bytes())
         if fields["format"] != FORMAT:
             raise ValueError(f"it has format {fields['format']}, this version reads {FORMAT}")
         names = tuple(map(str, fields["names"]))
-        n_rows = [int(shard["rows"]) for shard in fields["shards"]]
+        n_rows = [int(rows) for rows in fields["rows"]]
         if not n_rows or min(n_rows) < 1:
             raise ValueError("it lists shards without rows")
         starts = accumulate(n_rows, initial=0)
@@ -316,20 +306,10 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
             labels={str(name): str(kind) for name, kind in fields["labels"].items()},
             partitions=tuple(map(Partition, map(_FILE.format, count()), starts, n_rows)),
             nnz=int(fields["nnz"]),
-            digest=hashlib.sha256(content).hexdigest(),
             counter=fields["counter"],
         )
     except (OSError, LookupError, TypeError, AttributeError, ValueError) as error:
         raise DataError(f"{manifest} is damaged: {error!r}") from error
-
-
-@lru_cache(maxsize=4)
-def _reopen(path: Path, digest: str) -> ShardFolder:
-    """Open a folder in another process, once; the content must be that of the sender."""
-    folder = open_shards(path)
-    if folder.digest != digest:
-        raise DataError(f"{path} has changed since the work began: start again")
-    return folder
 
 
 # ---- writing
@@ -386,6 +366,7 @@ def write_batches(
     *,
     counter: Mapping[str, Any] | None = None,
     rows_per_group: int = ROWS_PER_GROUP,
+    progress: Progress | None = None,
 ) -> ShardFolder:
     """Write documents that come in batches as a folder of shards, which does not depend on the batches.
 
@@ -401,6 +382,8 @@ def write_batches(
         Options of the ``CountVectorizer`` that made the rows, kept in the folder.
     rows_per_group : int, default=16384
         Rows of a shard. Lower it if rows are very long: a shard is read whole.
+    progress : Progress or None, default=None
+        Is told the rows that are written.
 
     Returns
     -------
@@ -431,15 +414,15 @@ def write_batches(
     if first is None:
         raise DataError("there are no rows to write")
     path.mkdir(parents=True, exist_ok=True)
-    shards, nnz = [], 0
+    n_rows, nnz, report = [], 0, progress or Progress()
     for number, shard in enumerate(_groups_of_rows(chain([first], batches), rows_per_group)):
         file = path / _FILE.format(number)
         pyarrow.parquet.write_table(
             shard, file, row_group_size=len(shard), compression="zstd", write_page_checksum=True
         )
-        digest = hashlib.sha256(file.read_bytes()).hexdigest()
-        shards.append({"rows": len(shard), "sha256": digest})
+        n_rows.append(len(shard))
         nnz += len(shard.column(WORDS).combine_chunks().flatten())
+        report.advance(len(shard))
     table, labels = first
     fields = {
         "format": FORMAT,
@@ -448,7 +431,7 @@ def write_batches(
         "labels": {name: str(shard.schema.field(name).type) for name in labels},
         "counter": counter,
         "nnz": nnz,
-        "shards": shards,
+        "rows": n_rows,
     }
     (path / MANIFEST).write_text(json.dumps(fields, indent=1), encoding="utf-8")
     return open_shards(path)
@@ -613,20 +596,13 @@ def shard_documents(
         batches = map_in_order(partial(_count, vectorizer), chunks())
         made = write_batches(
             folder,
-            _reported(batches, report),
+            batches,
             counter=vectorizer_fields(vectorizer),
             rows_per_group=rows_per_group,
+            progress=report,
         )
         report.finish()
     return made
-
-
-def _reported(
-    batches: Iterable[tuple[Table, Any]], report: Progress
-) -> Iterator[tuple[Table, Any]]:
-    for batch in batches:
-        yield batch
-        report.advance(batch[0].n_rows)
 
 
 def _count(vectorizer: CountVectorizer, chunk: tuple[list[str], Any]) -> tuple[Table, Any]:

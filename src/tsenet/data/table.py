@@ -54,6 +54,15 @@ def number_of(value: object) -> float:
         return math.nan
 
 
+def numbers_of(cells: pd.Series) -> tuple[pd.Series, pd.Series]:
+    """Return cells as numbers, NaN where they are missing or no numbers; and the cells that are no numbers."""
+    try:
+        numbers = cells.astype(np.float64)  # the usual case
+    except (TypeError, ValueError, OverflowError):
+        numbers = cells.map(number_of).astype(np.float64)
+    return numbers, cells[numbers.isna() & cells.notna()]
+
+
 def exact_array(values: Any, dtype: type[np.generic], name: str) -> npt.NDArray[Any]:
     """Return a copy of the values as an array of another type.
 
@@ -346,9 +355,7 @@ def _numbers_of_objects(array: npt.NDArray[Any], label: Labeller) -> npt.NDArray
         return array.astype(np.float64)
     numbers = np.empty(array.shape, dtype=np.float64)  # one at a time, to find what failed
     for j in range(array.shape[1]):
-        cells = pd.Series(array[:, j], dtype=object)
-        numbers[:, j] = cells.map(number_of)
-        bad = cells[np.isnan(numbers[:, j]) & cells.notna()]
+        numbers[:, j], bad = numbers_of(pd.Series(array[:, j], dtype=object))
         if len(bad):
             raise NonNumericError(
                 f"{label(j)} has {count_of(len(bad), 'value')} that cannot be read as a number, such as "

@@ -7,6 +7,7 @@ vocabulary.
 from __future__ import annotations
 
 import html
+import json
 import logging
 import re
 import unicodedata
@@ -36,7 +37,7 @@ _HALF = re.compile(r"[\ud800-\udfff]")
 _LONGEST_NGRAM = 20  # words, in a model file
 _LONGEST_PATTERN = 1000  # characters of a token_pattern in a file
 # Parameters of a CountVectorizer that a model file does not hold.
-_NOT_STORED = ("dtype", "input", "vocabulary")
+_NOT_STORED = ("dtype", "input")
 
 
 # Elements of HTML. Other words between angle brackets, such as addresses, are text; so is <b and c>.
@@ -315,7 +316,7 @@ def _table(counts: Any, vectorizer: Any) -> Table:
 
 
 def vectorizer_fields(vectorizer: CountVectorizer) -> dict[str, Any]:
-    """Return the options of a fitted vectorizer as JSON holds them; the vocabulary is kept elsewhere.
+    """Return the options of a vectorizer as JSON holds them; the vocabulary is kept elsewhere.
 
     Raises
     ------
@@ -329,30 +330,26 @@ def vectorizer_fields(vectorizer: CountVectorizer) -> dict[str, Any]:
             f"a model file cannot hold a {type(vectorizer).__name__}, only a CountVectorizer: use pickle instead"
         )
     names: dict[Any, str] = {function: name for name, function in _TOKENIZERS.items()}
-    fields = {
-        name: value.item() if isinstance(value, np.generic) else value
-        for name, value in vectorizer.get_params().items()
-        if name not in _NOT_STORED
-    }
+    fields = vectorizer.get_params()
     fields["tokenizer"] = names.get(vectorizer.tokenizer, vectorizer.tokenizer)
-    fields["ngram_range"] = list(vectorizer.ngram_range)
-    refused = [name for name, value in fields.items() if callable(value)] or _too_long(fields)
-    if refused:
-        raise DataError(
-            f"a model file cannot hold a vectorizer with {refused[0]}={fields[refused[0]]!r}: use options of "
-            "CountVectorizer such as token_pattern, split the texts into words beforehand, or use pickle instead"
-        )
-    return {**fields, "vocabulary": vectorizer.vocabulary is not None}
+    fields["vocabulary"] = vectorizer.vocabulary is not None
+    for name in _NOT_STORED:
+        del fields[name]
+    for name, value in fields.items():
+        if callable(value) or _is_too_long(name, value):
+            raise DataError(
+                f"a model file cannot hold a vectorizer with {name}={value!r}: use options of CountVectorizer such as "
+                "token_pattern, split the texts into words beforehand, or use pickle instead"
+            )
+    plain: dict[str, Any] = json.loads(json.dumps(fields, default=np.generic.item))
+    return plain
 
 
-def _too_long(fields: dict[str, Any]) -> list[str]:
-    """Return the options with which a forged file could keep `predict` busy without end."""
-    n_words, n_characters = fields["ngram_range"][1], len(fields["token_pattern"] or "")
-    too_long = {
-        "ngram_range": n_words > _LONGEST_NGRAM,
-        "token_pattern": n_characters > _LONGEST_PATTERN,
-    }
-    return [name for name, is_too_long in too_long.items() if is_too_long]
+def _is_too_long(option: str, value: Any) -> bool:
+    """Return whether an option of a forged file could keep `predict` busy without end."""
+    if option == "ngram_range":
+        return bool(value[1] > _LONGEST_NGRAM)
+    return option == "token_pattern" and len(value or "") > _LONGEST_PATTERN
 
 
 def vectorizer_of_fields(fields: Any, words: Sequence[str]) -> Any:
@@ -372,21 +369,21 @@ def vectorizer_of_fields(fields: Any, words: Sequence[str]) -> Any:
     """
     from sklearn.feature_extraction.text import CountVectorizer
 
-    known = {*CountVectorizer().get_params(), "vocabulary"} - {*_NOT_STORED[:2]}
-    if not isinstance(fields, dict) or set(fields) != known or fields["vocabulary"] not in (0, 1):
+    known = set(vectorizer_fields(CountVectorizer()))
+    if not isinstance(fields, dict) or set(fields) != known:
         raise DataError(f"a vectorizer has the fields {', '.join(sorted(known))}")
     distinct = {word for word in words if isinstance(word, str) and not _HALF.search(word)}
     if not words or len(distinct) < len(words):
         raise DataError("the vocabulary must be one or more different words")
+    options = {
+        **fields,
+        "tokenizer": _TOKENIZERS.get(fields["tokenizer"], fields["tokenizer"]),
+        "vocabulary": list(words) if fields["vocabulary"] else None,
+    }
     try:
-        if _too_long(fields):
-            raise ValueError(f"{_too_long(fields)[0]} is too long")
-        options = {
-            **fields,
-            "tokenizer": _TOKENIZERS.get(fields["tokenizer"], fields["tokenizer"]),
-            "ngram_range": tuple(fields["ngram_range"]),
-            "vocabulary": list(words) if fields["vocabulary"] else None,
-        }
+        if any(_is_too_long(*field) for field in fields.items()):
+            raise ValueError("an option is too long")
+        options["ngram_range"] = tuple(fields["ngram_range"])
         vectorizer = CountVectorizer(**options)
         vectorizer.vocabulary_ = {word: column for column, word in enumerate(words)}
         vectorizer.transform(["a text"])  # fails for what cannot be used
