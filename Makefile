@@ -47,7 +47,7 @@ format: $(INSTALLED) ## Rewrite the code as ruff likes it
 reproduce: $(INSTALLED) ## Run an experiment, e.g. ARGS="run few-labels --data subj" (ARGS=list lists them)
 	$(BIN)/python -m reproduce $(or $(ARGS),--help)
 
-results: $(INSTALLED) ## Fill the tables and numbers of the pages from the stored runs; measures nothing
+results: $(INSTALLED) ## Fill the tables, numbers and pictures of the pages from the stored runs; measures nothing
 	$(BIN)/python -m reproduce pages
 
 verify-results: $(INSTALLED) ## Measure N random stored cells again and compare (TSENET_DATA)

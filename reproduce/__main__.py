@@ -29,7 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     table.add_argument("name")
     table.add_argument("arguments", nargs="*")
     commands.add_parser("list", help="list experiments, rivals and tables")
-    commands.add_parser("pages", help="fill the tables and numbers of the documentation")
+    commands.add_parser(
+        "pages", help="fill the tables and numbers of the documentation, draw its pictures"
+    )
     data = commands.add_parser("data", help="sources and licences of the data sets, file checks")
     data.add_argument("--check", action="store_true", help="compare files with their SHA-256")
     verify = commands.add_parser("verify", help="repeat random stored cells and compare")
@@ -88,9 +90,11 @@ def _list(chosen: argparse.Namespace) -> int:
 def _pages(chosen: argparse.Namespace) -> int:
     from reproduce.analysis import Results
     from reproduce.pages import write_pages
+    from reproduce.pictures import write_pictures
 
-    for page in write_pages(Results.stored()):
-        print(f"wrote {page}")
+    results = Results.stored()
+    for path in [*write_pages(results), *write_pictures(results)]:
+        print(f"wrote {path}")
     return 0
 
 

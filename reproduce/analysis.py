@@ -15,8 +15,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from reproduce import RECIPE
 from reproduce.data import DATA
-from reproduce.experiments import EXPERIMENTS
+from reproduce.experiments import EXPERIMENTS, HEADLINE_SEEDS
 from reproduce.markdown import table
 from reproduce.paper import INTERPRETABILITY, TABLE3
 from reproduce.rivals import title_of
@@ -218,6 +219,12 @@ def shown(value: float, metric: str) -> str:
     return f"{100 * value:.2f}" if metric == "accuracy" else f"{value:.4f}"
 
 
+def score_of(runs: Sequence[Run]) -> str:
+    """Format the mean score of runs; a dagger marks those of an earlier recipe."""
+    text = shown(estimate(runs).value, runs[0]["metric"])
+    return text if runs[0]["recipe"] == RECIPE else f"{text}†"
+
+
 def signed(value: float, metric: str) -> str:
     """Format a difference with its sign: accuracies in points."""
     text = f"{100 * value:+.2f}" if metric == "accuracy" else f"{value:+.4f}"
@@ -242,7 +249,10 @@ def counted(number: float) -> str:
 
 
 def scores_table(results: Results, experiment: str, labels: int | None, data: str = "") -> str:
-    """Scores of rivals (rows) on data sets (columns), with the interval of the difference from the reference."""
+    """Scores of rivals (rows) on data sets (columns), with the interval of the difference from the reference.
+
+    All rows have the same seeds: what was measured with more of them is in the headline table.
+    """
     definition = EXPERIMENTS[experiment]
     columns = [name for name in definition.data if not data or name in data.split(",")]
     columns = [
@@ -252,21 +262,26 @@ def scores_table(results: Results, experiment: str, labels: int | None, data: st
     ]
     body = []
     for rival in definition.rivals:
-        cells = [_score_cell(results, experiment, name, labels, rival) for name in columns]
+        cells = [
+            _score_cell(results, experiment, name, labels, rival, definition.n_seeds)
+            for name in columns
+        ]
         if any(cell != "–" for cell in cells):
             body.append([title_of(rival), *cells])
     return table(["", *columns], body)
 
 
 def _score_cell(
-    results: Results, experiment: str, data: str, labels: int | None, rival: str
+    results: Results, experiment: str, data: str, labels: int | None, rival: str, n_seeds: int
 ) -> str:
     definition = EXPERIMENTS[experiment]
-    runs = results.runs(experiment, data, labels, rival)
+    runs, reference = (
+        [run for run in results.runs(experiment, data, labels, name) if run["seed"] < n_seeds]
+        for name in (rival, definition.reference)
+    )
     if not runs:
         return "–"
-    text = shown(estimate(runs).value, runs[0]["metric"])
-    reference = results.runs(experiment, data, labels, definition.reference)
+    text = score_of(runs)
     if rival == definition.reference or not reference:
         return text
     difference = compare(runs, reference)
@@ -295,7 +310,7 @@ def headline_table(results: Results, labels: str) -> str:
     for rival in definition.headline:
         cells = []
         for data in definition.data:
-            text = _score_cell(results, "few-labels", data, n_labels, rival)
+            text = _score_cell(results, "few-labels", data, n_labels, rival, HEADLINE_SEEDS)
             cells.append(f"{text}{' *' * ((rival, data, n_labels) in significant)}")
         if any(cell != "–" for cell in cells):
             body.append([title_of(rival), *cells])
@@ -311,7 +326,7 @@ def overview_table(results: Results, labels: str, data: str, rivals: str) -> str
         runs = [run for cell in cells for run in cell]
         if not runs:
             continue
-        scores = [shown(estimate(c).value, c[0]["metric"]) if c else "–" for c in cells]
+        scores = [score_of(cell) if cell else "–" for cell in cells]
         cost = (f"{_mean(runs, 'cpu'):.0f}", counted(_mean(runs, "parameters")))
         body.append([title_of(rival), *scores, *cost])
     return table(["", *(DATA[name].title for name in names), "CPU s", "parameters"], body)
@@ -356,7 +371,7 @@ def paper_table(results: Results, data: str) -> str:
         theirs = published.get(rival)
         body.append(
             [
-                *(title_of(rival), shown(estimate(runs).value, metric), len(runs)),
+                *(title_of(rival), score_of(runs), len(runs)),
                 "–" if theirs is None else shown(theirs.score, metric),
                 counted(_mean(runs, "parameters")),
                 "–" if theirs is None else counted(theirs.n_parameters),
@@ -450,7 +465,7 @@ def sizes_table(results: Results) -> str:
         runs = results.runs("small-networks", "ag_news", None, rival)
         base, _, size = rival.partition("@")
         if runs and size:
-            by_name.setdefault(base, {})[size] = shown(estimate(runs).value, "accuracy")
+            by_name.setdefault(base, {})[size] = score_of(runs)
     sizes = sorted({int(size) for row in by_name.values() for size in row})
     body = [
         [title_of(base), *(row.get(str(size), "–") for size in sizes)]
@@ -465,9 +480,12 @@ TABLES: dict[str, Callable[..., str]] = {
     "overview": overview_table,
     "topics": topics_table,
     "few-labels": lambda r, n, data="": scores_table(r, "few-labels", int(n), data),
+    "fewest-labels": lambda r, n, data="": scores_table(r, "fewest-labels", int(n), data),
     "all-labels": lambda r, data="": scores_table(r, "all-labels", None, data),
     "tables": lambda r, data="": scores_table(r, "tables", None, data),
     "ablations": lambda r: scores_table(r, "ablations", None),
+    "paper-links": lambda r: scores_table(r, "paper-links", None),
+    "paper-tfidf": lambda r: scores_table(r, "paper-tfidf", None),
     "controls": lambda r, n: scores_table(r, "controls", None if n == "all" else int(n)),
     "table3": paper_table,
     "tox21-tasks": tasks_table,

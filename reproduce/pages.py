@@ -58,8 +58,7 @@ def cells_csv(results: Results) -> str:
 
 def pages() -> list[Path]:
     """Return the files that may have markers."""
-    results = sorted((ROOT / "docs" / "results").glob("*.md"))
-    return [ROOT / "README.md", ROOT / "docs" / "index.md", *results]
+    return [ROOT / "README.md", *sorted((ROOT / "docs" / "results").glob("*.md"))]
 
 
 def stale_pages(results: Results) -> dict[Path, str]:

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.decomposition import NMF, TruncatedSVD
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -535,6 +536,8 @@ def n_parameters(model: Any) -> int:
         return sum(n_parameters(part) for part in model.models_)
     if isinstance(model, Tuned | SelfTraining):
         return n_parameters(model.model_)
+    if isinstance(model, TransformedTargetRegressor):
+        return n_parameters(model.regressor_)
     if hasattr(model, "_predictors"):  # gradient boosting has no public way to its trees
         return sum(len(tree.nodes) for stage in model._predictors for tree in stage)
     if hasattr(model, "estimators_"):
@@ -612,10 +615,14 @@ def _sparse(make: Any, fold: Fold, seed: int, size: int | None, **settings: Any)
 
 
 def _plain(classifier: Any, regressor: Any, fold: Fold, seed: int, size: int | None) -> Any:
-    model = regressor if fold.task == "regression" else classifier
-    return make_pipeline(
-        Features(fold.names), OnLabelled(clone(model).set_params(random_state=seed))
-    )
+    """Default settings of scikit-learn; a regression learns standardised targets."""
+    if fold.task == "regression":
+        model = TransformedTargetRegressor(
+            clone(regressor).set_params(random_state=seed), transformer=StandardScaler()
+        )
+    else:
+        model = clone(classifier).set_params(random_state=seed)
+    return make_pipeline(Features(fold.names), OnLabelled(model))
 
 
 def _taught(make: Any, fold: Fold, seed: int, size: int | None) -> Any:

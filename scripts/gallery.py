@@ -1,7 +1,7 @@
 """Draw the pictures of ``docs/gallery.md``: ``make gallery``, or some of them by name.
 
-Four need data sets that are not bundled and are skipped, with a message, where ``TSENET_DATA`` does not have them; the
-picture of the explorer is skipped where there is no Chromium. Two are drawn from the results in ``docs/results``.
+Five need data sets that are not bundled and are skipped, with a message, where ``TSENET_DATA`` does not have them; the
+picture of the explorer is skipped where there is no Chromium.
 """
 
 from __future__ import annotations
@@ -18,14 +18,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
-from reproduce.rivals import title_of
-
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "images" / "gallery"
 MOST_BYTES = 200_000
 INK = "#26323c"
-#: Okabe and Ito's colours, as all of tsenet's plots.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555")
 
 
 class Skipped(Exception):  # noqa: N818 - not an error
@@ -43,21 +39,31 @@ def need(dataset: str) -> Any:
         raise Skipped(str(error)) from error
 
 
-def digits_tree() -> Figure:
-    """The groups of pixels at each level of a tree of scikit-learn's digits."""
-    from sklearn.datasets import load_digits
-
+def pixel_groups(X: Any, side: int, **options: Any) -> Figure:
+    """The groups of pixels at the first three levels of a tree of images."""
     import tsenet
     from tsenet.explain.plots import plot_pixel_groups
 
-    X = load_digits().data
-    tree = tsenet.learn_tree(X, max_top=4, random_state=0)
-    figure = Figure(figsize=(3.2 * (tree.n_levels + 1), 3.6), layout="constrained")
-    first, *panels = figure.subplots(1, tree.n_levels + 1)
-    first.imshow(X.mean(axis=0).reshape(8, 8), cmap="Greys")
+    tree = tsenet.learn_tree(X, random_state=0, **options)
+    levels = range(1, min(3, tree.n_levels) + 1)
+    figure = Figure(figsize=(3.2 * (len(levels) + 1), 3.6), layout="constrained")
+    first, *panels = figure.subplots(1, len(levels) + 1)
+    first.imshow(X.mean(axis=0).reshape(side, side), cmap="Greys")
     first.set(xticks=[], yticks=[], title="Mean image")
-    plot_pixel_groups(tree, (8, 8), range(1, tree.n_levels + 1), panels)
+    plot_pixel_groups(tree, (side, side), levels, panels)
     return figure
+
+
+def digits_tree() -> Figure:
+    """The tree of scikit-learn's digits."""
+    from sklearn.datasets import load_digits
+
+    return pixel_groups(load_digits().data, 8, max_top=4)
+
+
+def mnist_tree() -> Figure:
+    """The tree of MNIST, as in the paper's figure."""
+    return pixel_groups(need("mnist").X, 28, max_top=10)
 
 
 def mnist_fields() -> Figure:
@@ -103,55 +109,6 @@ def hierarchy(dataset: str) -> Figure:
     return figure
 
 
-def few_labels() -> Figure:
-    """Accuracy against the number of labels, with 95 % intervals."""
-    from reproduce.analysis import Results, estimate
-
-    results = Results.stored()
-    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
-    axes = figure.subplots()
-    rivals = ("tsenet", "teacher", "em-bayes", "self-training", "logistic")
-    for colour, rival in zip(COLOURS, rivals, strict=False):
-        counts = [n for n in (100, 400, 1600) if results.runs("few-labels", "ag_news", n, rival)]
-        scores = [estimate(results.runs("few-labels", "ag_news", n, rival)) for n in counts]
-        means = [100 * score.value for score in scores]
-        reach = [100 * (score.high - score.value) for score in scores]
-        axes.errorbar(counts, means, reach, fmt="o-", color=colour, label=title_of(rival))
-    axes.set(xscale="log", xlabel="labels", ylabel="accuracy, %", title="AG's News")
-    axes.legend()
-    return plain_frame(figure)
-
-
-def accuracy_by_size() -> Figure:
-    """Accuracy against the number of parameters."""
-    from reproduce.analysis import Results, estimate
-    from reproduce.experiments import SIZES
-
-    results = Results.stored()
-    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
-    axes = figure.subplots()
-    for colour, rival in zip(
-        COLOURS, ("tsenet", "tsenet-random", "fnn-sized", "set", "rigl"), strict=False
-    ):
-        points = {n: results.runs("small-networks", "ag_news", None, f"{rival}@{n}") for n in SIZES}
-        sizes = [runs[0]["parameters"] for runs in points.values() if runs]
-        scores = [100 * estimate(runs).value for runs in points.values() if runs]
-        dashes = "--" if rival.endswith("random") else "-"
-        axes.plot(sizes, scores, "o", linestyle=dashes, color=colour, label=title_of(rival))
-    axes.set(xscale="log", xlabel="parameters", ylabel="accuracy, %", ylim=(85, 91.5))
-    axes.set_title("AG's News, all labels")
-    axes.legend()
-    return plain_frame(figure)
-
-
-def plain_frame(figure: Figure) -> Figure:
-    """No upper and right side, light grid lines."""
-    for axes in figure.axes:
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(color="#e6e6e6", linewidth=0.8)
-    return figure
-
-
 def explorer() -> Image.Image:
     """The explorer of the topics of 20 Newsgroups, as Chromium shows it."""
     program = shutil.which("chromium")
@@ -175,11 +132,10 @@ def explorer() -> Image.Image:
 
 PICTURES: dict[str, Callable[[], Figure | Image.Image]] = {
     "digits-tree": digits_tree,
+    "mnist-tree": mnist_tree,
     "mnist-fields": mnist_fields,
     "newsgroups-map": partial(hierarchy, "20newsgroups"),
     "nyt-map": partial(hierarchy, "nyt"),
-    "few-labels": few_labels,
-    "accuracy-by-size": accuracy_by_size,
     "explorer": explorer,
 }
 

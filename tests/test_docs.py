@@ -54,7 +54,7 @@ def test_the_readme_shows_what_its_examples_print(reader_folder: Path) -> None:
 
 
 def test_the_pages_that_teach_have_examples() -> None:
-    for page in ("README.md", "docs/index.md", "docs/guide/topics.md", "docs/guide/tables.md"):
+    for page in ("README.md", "docs/guide/topics.md", "docs/guide/tables.md"):
         languages = [block.language for block in blocks_of((ROOT / page).read_text("utf-8"))]
         assert "python" in languages, page
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from reproduce import RECIPE
 from reproduce.analysis import Estimate, Results, compare, holm
 from reproduce.pages import fill, stale_pages
-from reproduce.runs import pack
+from reproduce.pictures import PICTURES, write_pictures
+from reproduce.runs import RUNS, pack
 
 
 def run(seed: int, score: float = 0.0, **more: Any) -> dict[str, Any]:
     fields = {"data": "ag_news", "rival": "tsenet", "labels": 100, "part": "test"}
     return {
         **fields, "measure": "score", "metric": "accuracy", "seed": seed, "score": score,
-        "recipe": 1, "parameters": 1000, "cpu": 2.0, **more,
+        "recipe": RECIPE, "parameters": 1000, "cpu": 2.0, **more,
     }  # fmt: skip
 
 
@@ -88,7 +91,7 @@ def test_holm_by_hand() -> None:
 
 
 def test_the_latest_recipe_counts() -> None:
-    results = Results.of([run(0, 0.5), run(1, 0.6), run(0, 0.9, recipe=2)])
+    results = Results.of([run(0, 0.5), run(1, 0.6), run(0, 0.9, recipe=RECIPE + 1)])
     assert [r["score"] for r in results.runs("few-labels", "ag_news", 100, "tsenet")] == [0.9]
 
 
@@ -124,6 +127,16 @@ def test_a_table_compares_with_the_reference() -> None:
     assert f"72.50 ({100 * low:+.2f} to {100 * high:+.2f})".replace("-", "−") in row
 
 
+def test_rows_of_a_table_have_the_same_seeds_and_an_earlier_recipe_is_marked() -> None:
+    runs = [
+        *(run(s, 0.8 if s < 3 else 0.2) for s in range(10)),
+        *(run(s, 0.7, rival="svd", recipe=RECIPE - 1) for s in range(3)),
+    ]
+    text = fill("<!-- table: few-labels 100 --><!-- end -->", Results.of(runs))
+    assert "80.00 |" in text
+    assert "70.00† (−10.00 to −10.00)" in text
+
+
 def test_headline_comparisons_count_together() -> None:
     runs = [
         *(run(s, v) for s, v in enumerate([0.80, 0.80, 0.80])),
@@ -140,3 +153,12 @@ def test_headline_comparisons_count_together() -> None:
 def test_the_documentation_shows_the_stored_runs() -> None:
     """Every marked table and number; `python -m reproduce pages` fills them."""
     assert list(stale_pages(Results.stored())) == []
+
+
+def test_every_picture_is_drawn_from_the_stored_runs(tmp_path: Path) -> None:
+    """`make results` draws them; a page shows no other."""
+    drawn = write_pictures(Results.stored(), tmp_path)
+    assert all(path.stat().st_size > 5000 for path in drawn)
+    assert {path.stem for path in RUNS.parent.glob("*.png")} == set(PICTURES)
+    pages = "".join(page.read_text("utf-8") for page in RUNS.parent.glob("*.md"))
+    assert {name for name in PICTURES if f"({name}.png)" not in pages} == set()
