@@ -58,7 +58,8 @@ def cells_csv(results: Results) -> str:
 
 def pages() -> list[Path]:
     """Return the files that may have markers."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs" / "results").glob("*.md"))]
+    docs = ROOT / "docs"
+    return [ROOT / "README.md", docs / "guide" / "few-labels.md", *sorted((docs / "results").glob("*.md"))]
 
 
 def stale_pages(results: Results) -> dict[Path, str]:
