@@ -17,7 +17,7 @@ from scipy import stats
 
 from reproduce import RECIPE
 from reproduce.data import DATA
-from reproduce.experiments import EXPERIMENTS, HEADLINE_SEEDS
+from reproduce.experiments import DENSITIES, EXPERIMENTS, HEADLINE_SEEDS, LINK_RULES, WIRINGS
 from reproduce.markdown import table
 from reproduce.paper import INTERPRETABILITY, TABLE3
 from reproduce.rivals import title_of
@@ -457,6 +457,29 @@ def pixels_table(results: Results) -> str:
     return table(["level", "groups", "connected", "by chance"], body)
 
 
+def controls_table(results: Results, data: str, labels: str) -> str:
+    """Backbones over different links (rows) by density (columns), with the difference from the default links."""
+    count = None if labels == "all" else int(labels)
+    bases = [f"backbone:link_rule={rule}" for rule in LINK_RULES]
+    bases += [f"backbone-{name}" for name in WIRINGS]
+
+    def cell(base: str, density: float) -> str:
+        runs, default = (
+            results.runs("controls", data, count, f"{name}:density={density}")
+            for name in (base, bases[0])
+        )
+        if not runs:
+            return "–"
+        difference = None if base == bases[0] else compare(runs, default)
+        score = score_of(runs)
+        return score if difference is None else f"{score} ({interval(difference, 'accuracy')})"
+
+    body = [[title_of(base), *(cell(base, density) for density in DENSITIES)] for base in bases]
+    text = table(["", *(f"{density:.1%}" for density in DENSITIES)], body)
+    tree = results.runs("controls", data, count, "backbone:link_rule=tree")
+    return f"{text}\n\nThe bare tree, without added links: {score_of(tree)} %." if tree else text
+
+
 def sizes_table(results: Results) -> str:
     """Accuracy of networks of different sizes."""
     definition = EXPERIMENTS["small-networks"]
@@ -486,7 +509,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "ablations": lambda r: scores_table(r, "ablations", None),
     "paper-links": lambda r: scores_table(r, "paper-links", None),
     "paper-tfidf": lambda r: scores_table(r, "paper-tfidf", None),
-    "controls": lambda r, n: scores_table(r, "controls", None if n == "all" else int(n)),
+    "controls": controls_table,
     "table3": paper_table,
     "tox21-tasks": tasks_table,
     "interpretability": interpretability_table,

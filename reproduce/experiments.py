@@ -64,7 +64,8 @@ OTHER_LINKS = ("backbone-k-means", "backbone-pivot", "backbone-shuffle")
 LINEAR = ("logistic", "linear-svc", "complement-nb")
 FAMILY = ("tsenet", "tsenet-random", "backbone", "backbone-random")
 PAPER = ("tsenet-paper", "tsenet-paper-random", "backbone-paper", "backbone-paper-random")
-WIRINGS = ("random", "shuffle", "k-means", "pivot")
+LINK_RULES = ("context", "balanced")
+WIRINGS = ("k-means", "pivot", "shuffle", "random")
 DENSITIES = (0.005, 0.02, 0.05)
 SIZES = (20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
 SIZED = ("fnn-sized", "pruned", "set", "rigl")
@@ -126,7 +127,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         ("ag_news", "20newsgroups", "stackoverflow"),
         (
             "backbone:link_rule=tree",
-            *(f"backbone:link_rule={rule}:density={d}" for d in DENSITIES for rule in ("context", "balanced")),
+            *(f"backbone:link_rule={rule}:density={d}" for d in DENSITIES for rule in LINK_RULES),
             *(f"backbone-{wiring}:density={d}" for d in DENSITIES for wiring in WIRINGS),
         ),
         labels=(100, None),

@@ -59,7 +59,11 @@ def cells_csv(results: Results) -> str:
 def pages() -> list[Path]:
     """Return the files that may have markers."""
     docs = ROOT / "docs"
-    return [ROOT / "README.md", docs / "guide" / "few-labels.md", *sorted((docs / "results").glob("*.md"))]
+    return [
+        ROOT / "README.md",
+        docs / "guide" / "few-labels.md",
+        *sorted((docs / "results").glob("*.md")),
+    ]
 
 
 def stale_pages(results: Results) -> dict[Path, str]:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from reproduce.analysis import TOPICS, Results, compare, estimate
 from reproduce.data import DATA
-from reproduce.experiments import DENSITIES, EXPERIMENTS, SIZED, SIZES, TEXT
+from reproduce.experiments import DENSITIES, EXPERIMENTS, LINK_RULES, SIZED, SIZES, TEXT
 from reproduce.paper import TABLE3
 from reproduce.rivals import title_of
 from reproduce.runs import RUNS
@@ -163,7 +163,7 @@ def controls(results: Results) -> Figure:
     figure, panels = _figure(12, 3.8, len(names))
     for axes, data in zip(panels, names, strict=True):
         for colour, (rule, label) in zip(COLOURS, rules.items(), strict=False):
-            learned = rule in ("context", "balanced")
+            learned = rule in LINK_RULES
             base = f"backbone:link_rule={rule}" if learned else f"backbone-{rule}"
             cells = [results.runs("controls", data, 100, f"{base}:density={d}") for d in DENSITIES]
             scores = [100 * estimate(runs).value if runs else np.nan for runs in cells]
