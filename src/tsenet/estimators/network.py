@@ -492,7 +492,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         self
         """
         need_torch("training")
-        from tsenet.training.recipe import fit_network
+        from tsenet.training.recipe import NetworkFit
 
         recipe = self._recipe()
         if inputs not in ("words", "both") or (inputs == "both" and embeddings is None):
@@ -516,14 +516,18 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             self._learn_structure(checked.table, checked.table, seed, report)
             self.scaling_ = Scaling.learn(checked.table, self.weighting)
             labelled = self._labelled(checked)
-            trained = fit_network(
-                *(labelled, self.targets_.loss, self.wiring_, recipe),
-                *(self._next_seeds(seed), report),
+            trained = NetworkFit(
+                self.targets_.loss,
+                recipe,
+                self._next_seeds(seed),
+                report,
+                labelled,
+                self.wiring_,
                 embeddings=checked.embeddings,
                 keep_embeddings=inputs == "both",
                 validation=None if others is None else self._labelled(others),
                 score=score,
-            )
+            ).run()
             self._keep(trained, labelled.inputs)
             self._of_embeddings = trained.of_embeddings
         return self
@@ -675,9 +679,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         inputs = next(iter(self.network_inputs(X)))
         sizes = pruning_sizes(self.net_, inputs, n_parameters)
         loss, recipe = self.targets_.loss, self._recipe()
-        answers = loss.predict(self._predictor.outputs(inputs, None, self.n_jobs))
-        if answers.shape[1] > loss.n_outputs:  # two classes have one output
-            answers = answers[:, 1]
+        answers = loss.soft_targets(self._predictor.outputs(inputs, None, self.n_jobs))
         taught = Labelled(inputs, np.arange(len(inputs)), answers)
         with self._progress() as report:
             for size in sizes:

@@ -20,8 +20,6 @@ from tsenet.network.predictor import Predictor, relu
 if TYPE_CHECKING:
     from tsenet.network.tsenet import TSENet
 
-__all__ = ["Graph", "Used", "compacted", "n_used_parameters"]
-
 Bools = NDArray[np.bool_]
 
 

@@ -19,8 +19,6 @@ from tsenet.network.sparse_linear import SparseLinear
 if TYPE_CHECKING:
     from tsenet.network.tsenet import DenseGroup, TSENet
 
-__all__ = ["draw_weights", "leading_directions", "set_principal_directions"]
-
 Float32 = NDArray[np.float32]
 
 _ROWS = 1024  # at a time

@@ -23,8 +23,6 @@ from tsenet.expansion.wiring import Wiring, WiringLayer
 if TYPE_CHECKING:
     from tsenet.network.sparse_linear import Batch
 
-__all__ = ["Inputs", "Links", "NetworkOptions", "Predictor", "is_bag", "relu"]
-
 Floats = NDArray[Any]  # float32 or float64, as the network's parameters
 _CHUNK_ROWS = 256  # one task of a thread
 _FEW_ROWS = 64  # with at most this many, SciPy is as fast as the kernels, and nothing is compiled

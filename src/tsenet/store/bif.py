@@ -18,8 +18,6 @@ from tsenet._system.atomic import atomic_write
 if TYPE_CHECKING:
     from tsenet.skeleton.tree import LatentTree
 
-__all__ = ["bif_names", "write_bif"]
-
 # pgmpy finds these keywords even inside names, but only in lower case.
 _KEYWORDS = re.compile(r"property|(table|default)(?=[0-9eE])")
 

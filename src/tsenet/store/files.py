@@ -32,23 +32,6 @@ from tsenet.network.predictor import NetworkOptions
 if TYPE_CHECKING:
     from tsenet.training.targets import Targets
 
-__all__ = [
-    "DTYPES",
-    "FORMAT_VERSION",
-    "KINDS",
-    "NetworkParts",
-    "Storable",
-    "arrays_under",
-    "load",
-    "load_parts",
-    "names_or",
-    "names_unless",
-    "network_arrays",
-    "read_network",
-    "save",
-    "save_parts",
-]
-
 #: The one format version that is written and read.
 FORMAT_VERSION = 3
 _FORMAT = "tsenet-model"

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from tsenet.network.tsenet import TSENet
     from tsenet.training.targets import Targets
 
-__all__ = ["write_onnx"]
-
 _OPSET, _IR = 17, 8  # of 2022: every runtime in use reads them
 _SMALL = 1 << 14  # sparse layers of at most this many weights are written as dense
 _MOST_LINKS = 0.25  # as is one with more than this share of all links

@@ -23,8 +23,6 @@ from tsenet.network.predictor import Inputs
 from tsenet.progress import Progress
 from tsenet.training.targets import Labelled, batch_bounds, is_known
 
-__all__ = ["FolderRows"]
-
 # Rows in memory, about. Labels, and which rows are held out, are in memory too: about 20 bytes a row.
 _SAMPLE_ROWS = 50_000
 _VALIDATION_ROWS, _VALIDATION_SHARE = 50_000, 0.1  # at most

@@ -32,27 +32,14 @@ from threadpoolctl import threadpool_limits
 from tsenet.network.predictor import is_bag
 from tsenet.progress import Progress
 from tsenet.training.targets import (
-    BinaryLoss,
     Labelled,
     Loss,
-    MulticlassLoss,
     RegressionLoss,
     Score,
 )
 
-__all__ = [
-    "Linear",
-    "LinearTeacher",
-    "blend_weights",
-    "calibrated_score",
-    "fit_linear_teacher",
-    "fit_student",
-    "losses_by_part",
-    "match_confidence",
-    "standard_error",
-    "stratified_folds",
-]
-
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
 Rows: TypeAlias = NDArray[np.floating[Any]] | csr_array
 
 _INPUT, _EMBEDDINGS = 0, 1  # what a part of the teacher reads
@@ -90,10 +77,10 @@ _EM_PSEUDO_COUNT = 0.25  # of a word in every class, in units of a typical entry
 class Linear(NamedTuple):
     """Outputs (n, C) of rows (n, D): ``rows @ weight + bias``."""
 
-    weight: NDArray[np.float64]  # (D, C)
-    bias: NDArray[np.float64]  # (C,)
+    weight: Floats  # (D, C)
+    bias: Floats  # (C,)
 
-    def __call__(self, rows: Rows) -> NDArray[np.float64]:
+    def __call__(self, rows: Rows) -> Floats:
         """Outputs of some rows."""
         return np.asarray(rows @ self.weight.astype(rows.dtype), np.float64) + self.bias
 
@@ -105,7 +92,7 @@ class Linear(NamedTuple):
 def fit_linear(
     rows: Rows,
     targets: NDArray[Any],
-    weights: NDArray[np.float64] | None,
+    weights: Floats | None,
     loss: Loss,
     penalty: float,
     start: Linear | None = None,
@@ -132,7 +119,7 @@ def fit_linear(
     cut = n_inputs * loss.n_outputs
     decay = penalty / n_rows
 
-    def value(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def value(parameters: Floats) -> tuple[float, Floats]:
         weight, bias = parameters[:cut].reshape(shape), parameters[cut:]
         mean, slope = loss.gradient(Linear(weight, bias)(rows), targets, weights)
         down = rows.T @ slope.astype(rows.dtype)  # (D, C)
@@ -149,8 +136,8 @@ def fit_linear(
 
 def _ridge(
     rows: NDArray[np.floating[Any]],
-    targets: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
+    targets: Floats,
+    weights: Floats | None,
     penalty: float,
 ) -> Linear:
     """The same minimum for squared error on dense rows, exactly; unknown targets (NaN) are left out.
@@ -205,7 +192,7 @@ class NaiveBayesEM:
         self.words: Any = self.rows.T.tocsr()
         self.pseudo = _EM_PSEUDO_COUNT * (float(self.rows.data.mean()) if self.rows.nnz else 1.0)
 
-    def fit(self, share: NDArray[np.float64]) -> Linear:
+    def fit(self, share: Floats) -> Linear:
         """The best model given P(class | row): (N, K)."""
         counts = np.asarray(self.words @ share) + self.pseudo  # (D, K)
         logarithm = np.log(counts) - np.log(counts.sum(axis=0))
@@ -218,10 +205,10 @@ class NaiveBayesEM:
 class ClassMeansEM:
     """Classes as means of dense vectors (N, d): outputs grow with the closeness to the mean."""
 
-    def __init__(self, rows: NDArray[np.float64]) -> None:
+    def __init__(self, rows: Floats) -> None:
         self.rows = rows
 
-    def fit(self, share: NDArray[np.float64]) -> Linear:
+    def fit(self, share: Floats) -> Linear:
         """The best model given P(class | row): (N, K)."""
         mean = self.rows.T @ (share / np.maximum(share.sum(axis=0), 1e-12))  # (d, K)
         weight = mean - mean.mean(axis=1, keepdims=True)
@@ -232,10 +219,10 @@ class ClassMeansEM:
 
 def refine_by_em(
     model: NaiveBayesEM | ClassMeansEM,
-    guess: NDArray[np.float64],
-    known: NDArray[np.int64],
-    classes: NDArray[np.int64],
-    ignored: NDArray[np.int64],
+    guess: Floats,
+    known: Ints,
+    classes: Ints,
+    ignored: Ints,
 ) -> Linear:
     """Refine a guess of P(class | row), (N, K), given the classes of the ``known`` rows, by a model of each class.
 
@@ -255,17 +242,16 @@ def refine_by_em(
 
 
 def stratified_folds(
-    classes: NDArray[np.int64],
-    duplicate_groups: NDArray[np.int64] | None,
-    n_folds: int,
-    rng: np.random.Generator,
-) -> NDArray[np.int64]:
+    labelled: Labelled, loss: Loss, n_folds: int, rng: np.random.Generator
+) -> Ints:
     """Fold of each row, (n,): every class has its share of each fold, and duplicates are in the same fold.
 
     A duplicate of a row that was fitted says nothing about new rows. Where there are fewer different rows than folds,
     there are fewer folds, and duplicates may be divided.
     """
-    groups = np.arange(classes.size) if duplicate_groups is None else duplicate_groups
+    classes = labelled.targets if loss.has_classes else np.zeros(labelled.n_rows, np.int64)
+    groups = labelled.duplicate_groups
+    groups = np.arange(classes.size) if groups is None else groups
     _, first, group = np.unique(groups, return_index=True, return_inverse=True)
     if first.size < _FOLDS:
         first = group = np.arange(classes.size)
@@ -295,9 +281,9 @@ class LinearTeacher(NamedTuple):
 
     model: Linear
     of_embeddings: Linear | None
-    outputs: NDArray[np.float64]
-    fold: NDArray[np.int64]
-    held_out: NDArray[np.float64]
+    outputs: Floats
+    fold: Ints
+    held_out: Floats
 
 
 def fit_linear_teacher(
@@ -305,8 +291,8 @@ def fit_linear_teacher(
     loss: Loss,
     seed: int,
     report: Progress,
-    ignored: NDArray[np.int64] | None = None,
-    embeddings: NDArray[np.float64] | None = None,
+    ignored: Ints | None = None,
+    embeddings: Floats | None = None,
 ) -> LinearTeacher:
     """Fit the linear teacher.
 
@@ -335,10 +321,10 @@ class _Part(NamedTuple):
     """One linear model: fitted without each fold in turn and, last, to all rows; and its held-out outputs."""
 
     models: list[Linear]
-    held_out: NDArray[np.float64]  # (held out, C)
+    held_out: Floats  # (held out, C)
     source: int = _INPUT  # what it reads
 
-    def along(self, directions: NDArray[np.float64]) -> _Part:
+    def along(self, directions: Floats) -> _Part:
         """The same models of rows (n, D), if they were fitted to the rows' coordinates along directions (D, r)."""
         models = [Linear(directions @ model.weight, model.bias) for model in self.models]
         return self._replace(models=models)
@@ -348,30 +334,26 @@ class _Fit:
     """The labelled rows that are fitted, their folds, and the steps of the fit."""
 
     def __init__(
-        self,
-        labelled: Labelled,
-        loss: Loss,
-        seed: int,
-        ignored: NDArray[np.int64],
-        embeddings: NDArray[np.float64] | None,
+        self, labelled: Labelled, loss: Loss, seed: int, ignored: Ints, embeddings: Floats | None
     ) -> None:
         self.loss, self.seed, self.ignored = loss, seed, ignored
         self.sources: list[Any] = [labelled.inputs.values]  # all rows, as the parts read them
         if embeddings is not None:  # their mean says nothing about classes
             self.mean = embeddings.mean(axis=0)
             self.sources.append(embeddings - self.mean)
-        self.has_classes = isinstance(loss, BinaryLoss | MulticlassLoss)
-        self.bag = self.has_classes and is_bag(labelled.inputs.values)
-        self.rng = np.random.default_rng(seed)
+        self.bag = self.loss.has_classes and is_bag(labelled.inputs.values)
+        rng = np.random.default_rng(seed)
         chosen = np.arange(labelled.n_rows)
         if chosen.size > _MAX_FITTED:
-            chosen = chosen[self._folds(labelled, -(-chosen.size // _MAX_FITTED)) == 0]
+            folds = stratified_folds(labelled, loss, -(-chosen.size // _MAX_FITTED), rng)
+            chosen = chosen[folds == 0]
         self.fitted = labelled.take(chosen)
-        self.fold = self._folds(self.fitted, max(_FOLDS, -(-chosen.size // _MAX_HELD_OUT)))
+        n_folds = max(_FOLDS, -(-chosen.size // _MAX_HELD_OUT))
+        self.fold = stratified_folds(self.fitted, loss, n_folds, rng)
         if chosen.size > 2 * _MAX_HELD_OUT:  # with many rows one fold is enough
             self.fold[self.fold > 0] = -1
         classes = self.fitted.targets
-        for k in range(int(self.fold.max()) + 1 if self.has_classes else 0):
+        for k in range(int(self.fold.max()) + 1 if self.loss.has_classes else 0):
             held = self.fold == k  # nobody can tell a class of which all rows are held out
             self.fold[held & ~np.isin(classes, classes[~held])] = -1
         self.held = self.fitted.take(np.flatnonzero(self.fold >= 0))
@@ -413,8 +395,8 @@ class _Fit:
         )
 
     def _with_embeddings(
-        self, parts: list[_Part], share: NDArray[np.float64], more: list[_Part]
-    ) -> tuple[list[_Part], NDArray[np.float64]]:
+        self, parts: list[_Part], share: Floats, more: list[_Part]
+    ) -> tuple[list[_Part], Floats]:
         """A blend, and one of parts on embeddings too, which counts in so far as it clearly errs less."""
         of_more, trust = self._blend(more), 1.0
         if self.held.n_rows:
@@ -422,7 +404,7 @@ class _Fit:
             trust = np.clip(gain.mean() / max(_CLEAR_GAIN * standard_error(gain), 1e-12), 0, 1)
         return parts + more, np.concatenate([(1 - trust) * share, trust * of_more])
 
-    def _sums(self, parts: list[_Part], share: NDArray[np.float64], k: int) -> list[Linear]:
+    def _sums(self, parts: list[_Part], share: Floats, k: int) -> list[Linear]:
         """The blend of the parts' models number ``k``: one model for each source that they read."""
         scaled = [part.models[k].scaled(amount) for part, amount in zip(parts, share, strict=True)]
         sums = []
@@ -432,18 +414,11 @@ class _Fit:
             sums.append(Linear(np.sum(weights, axis=0), np.sum(biases, axis=0)))
         return sums
 
-    def _outputs(
-        self, parts: list[_Part], share: NDArray[np.float64], k: int
-    ) -> NDArray[np.float64]:
+    def _outputs(self, parts: list[_Part], share: Floats, k: int) -> Floats:
         """Outputs of all rows by the blend of the parts' models number ``k``: (N, C)."""
         models = self._sums(parts, share, k)
         outputs = [model(rows) for model, rows in zip(models, self.sources, strict=False)]
         return np.sum(outputs, axis=0)  # type: ignore[no-any-return]
-
-    def _folds(self, labelled: Labelled, n_folds: int) -> NDArray[np.int64]:
-        classes = labelled.targets if self.has_classes else np.zeros(labelled.n_rows)
-        groups = labelled.duplicate_groups
-        return stratified_folds(classes.astype(np.int64), groups, n_folds, self.rng)
 
     def _of_input(self, rows: Rows) -> _Part:
         """The model of the input; of few sparse rows, by their coordinates in the space that they span.
@@ -468,7 +443,7 @@ class _Fit:
         """
         length, fold, held = _mean_square_length(rows), self.fold, self.held
         folds = range(int(fold.max()) + 1)
-        tried: list[tuple[float, _Part, NDArray[np.float64]]] = []
+        tried: list[tuple[float, _Part, Floats]] = []
         models: list[Linear | None] = [None for _ in folds]
 
         def fit(which: NDArray[np.bool_], penalty: float, start: Linear | None) -> Linear:
@@ -498,14 +473,14 @@ class _Fit:
         part.models.append(fit(everything, penalty, part.models[0]))
         return part
 
-    def _held_out(self, models: list[Linear], rows: Rows) -> NDArray[np.float64]:
+    def _held_out(self, models: list[Linear], rows: Rows) -> Floats:
         """Outputs of each row that is held out once, by the model fitted without it: (held out, C)."""
         outputs = np.empty((self.fold.size, self.loss.n_outputs))
         for k in range(int(self.fold.max()) + 1):
             outputs[self.fold == k] = models[k](rows[self.fold == k])
         return outputs[self.fold >= 0]
 
-    def _blend(self, parts: list[_Part]) -> NDArray[np.float64]:
+    def _blend(self, parts: list[_Part]) -> Floats:
         """Weights with which the parts make the best blend of held-out rows: (parts,)."""
         if not self.held.n_rows:  # the last part has learned from all others and all rows
             share = np.full(len(parts), (1 - _UNCHECKED_SHARE) / max(len(parts) - 1, 1))
@@ -515,7 +490,7 @@ class _Fit:
         held_out = [part.held_out for part in parts]
         return blend_weights(held_out, self.held.targets, self.held.weights, self.loss)
 
-    def _losses(self, parts: list[_Part], share: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _losses(self, parts: list[_Part], share: Floats) -> Floats:
         held = self.held
         return losses_by_part(self.loss, _blended(parts, share), held.targets, held.weights)
 
@@ -539,7 +514,7 @@ class _Fit:
         return _Part(found, held_out, source)
 
 
-def _blended(parts: list[_Part], share: NDArray[np.float64]) -> NDArray[np.float64]:
+def _blended(parts: list[_Part], share: Floats) -> Floats:
     """Outputs of the held-out rows: (held out, C)."""
     return np.tensordot(share, np.stack([part.held_out for part in parts]), axes=1)
 
@@ -550,7 +525,7 @@ def _mean_square_length(rows: Rows) -> float:
     return max(mean, 1e-12)
 
 
-def _spanned(rows: csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _spanned(rows: csr_array) -> tuple[Floats, Floats]:
     """Coordinates (n, r) of rows (n, D) in the space that they span, and its orthonormal directions (D, r)."""
     exact = rows.astype(np.float64)
     square, turned = np.linalg.eigh((exact @ exact.T).toarray())
@@ -563,16 +538,16 @@ def _spanned(rows: csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 def blend_weights(
-    parts: list[NDArray[np.float64]],
+    parts: list[Floats],
     targets: NDArray[Any],
-    weights: NDArray[np.float64] | None,
+    weights: Floats | None,
     loss: Loss,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Non-negative weights for outputs (n, C) of several models such that their sum has the smallest loss: (parts,)."""
     size = np.array([max(float(part.std()), 1e-12) for part in parts])
     unit = np.stack(parts) / size[:, None, None]  # (parts, n, C)
 
-    def value(amount: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def value(amount: Floats) -> tuple[float, Floats]:
         mean, slope = loss.gradient(np.tensordot(amount, unit, axes=1), targets, weights)
         gradient = np.tensordot(unit, slope, axes=2) + 2 * _BLEND_PENALTY * amount
         return mean + _BLEND_PENALTY * float(amount @ amount), gradient
@@ -589,10 +564,10 @@ def blend_weights(
 
 def losses_by_part(
     loss: Loss,
-    outputs: NDArray[np.float64],
+    outputs: Floats,
     targets: NDArray[Any],
-    weights: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
+    weights: Floats | None = None,
+) -> Floats:
     """Mean losses of outputs (n, C) over every tenth row: (10,), or one for each row if there are fewer."""
     parts = [slice(start, None, _N_PARTS) for start in range(min(_N_PARTS, len(outputs)))]
     return np.array(
@@ -603,7 +578,7 @@ def losses_by_part(
     )
 
 
-def standard_error(values: NDArray[np.float64]) -> float:
+def standard_error(values: Floats) -> float:
     """Standard error of the mean; 0 of a single value."""
     return float(values.std() / np.sqrt(max(values.size - 1, 1)))
 
@@ -617,18 +592,14 @@ def calibrated_score(loss: Loss) -> Score | None:
     if isinstance(loss, RegressionLoss):
         return None
 
-    def score(
-        targets: NDArray[Any], outputs: NDArray[np.float64], weights: NDArray[Any] | None
-    ) -> float:
+    def score(targets: NDArray[Any], outputs: Floats, weights: NDArray[Any] | None) -> float:
         (factor,) = blend_weights([outputs], targets, weights, loss)
         return -loss.gradient(factor * outputs, targets, weights)[0]
 
     return score
 
 
-def match_confidence(
-    wanted: NDArray[np.float64], outputs: NDArray[np.float64], loss: Loss
-) -> float:
+def match_confidence(wanted: Floats, outputs: Floats, loss: Loss) -> float:
     """Factor for outputs (n, C) that gives their largest probabilities the mean of those of ``wanted`` (n, C)."""
     mean = loss.predict(wanted).max(axis=1).mean()
 

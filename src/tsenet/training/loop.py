@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import InitVar, dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -26,8 +26,6 @@ from tsenet.training.targets import History, Labelled, Loss, Score
 
 if TYPE_CHECKING:
     from tsenet.training.folder import FolderRows
-
-__all__ = ["AdamState", "Engine", "TrainingOptions", "train"]
 
 logger = logging.getLogger("tsenet.training")
 
@@ -50,6 +48,7 @@ class AdamState(NamedTuple):
         return cls(means, squares, [torch.tensor(0.0) for _ in kept])
 
 
+@dataclass(eq=False)
 class Engine:
     """Training steps by torch's autograd and Adam.
 
@@ -70,27 +69,27 @@ class Engine:
         Threads of `outputs`; None takes every core. Results do not depend on it.
     input_dropout : float, default=0.0
         Share of the values of each batch that are dropped.
-    adam : AdamState, optional
+    earlier : AdamState, optional
         Of an engine that trained the network before.
+
+    Attributes
+    ----------
+    adam : AdamState
     """
 
-    def __init__(
-        self,
-        net: TSENet,
-        loss: Loss,
-        *,
-        device: str = "cpu",
-        seed: int = 0,
-        n_jobs: int | None = None,
-        input_dropout: float = 0.0,
-        adam: AdamState | None = None,
-    ) -> None:
-        self.device = torch.device(device)
-        self.net, self.loss = net.to(self.device).train(), loss
-        self.seed, self.n_jobs, self.input_dropout = seed, n_jobs, input_dropout
+    net: TSENet
+    loss: Loss
+    device: str = "cpu"
+    seed: int = 0
+    n_jobs: int | None = None
+    input_dropout: float = 0.0
+    earlier: InitVar[AdamState | None] = None
+
+    def __post_init__(self, earlier: AdamState | None) -> None:
+        self.net.to(self.device).train()
         self._parameters: list[Tensor] = list(self.net.parameters())
-        self.adam = AdamState.zeros(self._parameters) if adam is None else adam
         self._memory = StepMemory()
+        self.adam = AdamState.zeros(self._parameters) if earlier is None else earlier
 
     def step(self, batch: Labelled, learning_rate: float, step: int) -> float:
         """Take one Adam step on a batch and return its mean loss before it.
@@ -119,7 +118,7 @@ class Engine:
             self.adam.squares,
             [],
             self.adam.n_steps,
-            fused=self.device.type == "cpu" or None,  # one pass over memory; the default takes many
+            fused=self.device == "cpu" or None,  # one pass over memory; the default takes many
             amsgrad=False,
             beta1=0.9,
             beta2=0.999,

@@ -14,8 +14,6 @@ from tsenet.network.compact import Graph
 from tsenet.network.predictor import Inputs
 from tsenet.network.tsenet import TSENet
 
-__all__ = ["pruning_sizes", "remove_weakest", "strengths", "weights_on_outputs", "zeros_stay"]
-
 Floats = NDArray[np.float64]
 _SAMPLE = 4096  # rows that tell how strong a unit is
 _ROUNDS = 6

@@ -53,7 +53,6 @@ from tsenet.training.linear_teacher import (
 from tsenet.training.loop import AdamState, Engine, TrainingOptions, train
 from tsenet.training.pruning import zeros_stay
 from tsenet.training.targets import (
-    BinaryLoss,
     History,
     Labelled,
     Loss,
@@ -62,13 +61,8 @@ from tsenet.training.targets import (
     Score,
 )
 
-__all__ = [
-    "Recipe",
-    "RunSeeds",
-    "TrainedNetwork",
-    "Trainer",
-    "fit_network",
-]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 _RATE = 1e-3
 _RATE_DENSE = 3e-3  # where it falls to 0 in the end
@@ -229,7 +223,7 @@ class TrainedNetwork:
     net: TSENet
     history: History
     adam: AdamState
-    unseen: tuple[NDArray[np.float64], NDArray[Any]] | None = None
+    unseen: tuple[Floats, NDArray[Any]] | None = None
     of_embeddings: Linear | None = None
 
 
@@ -307,7 +301,7 @@ class Trainer:
             seed=self.seeds.dropout,
             n_jobs=self.recipe.n_jobs,
             input_dropout=self.recipe.input_dropout(rows.inputs, net.wiring),
-            adam=adam,
+            earlier=adam,
         )
         history = train(
             engine,
@@ -325,61 +319,43 @@ class Trainer:
 # ---- the policy
 
 
-def fit_network(
-    labelled: Labelled,
-    loss: Loss,
-    wiring: Wiring,
-    recipe: Recipe,
-    seeds: RunSeeds,
-    report: Progress,
-    *,
-    embeddings: NDArray[np.float64] | None = None,
-    keep_embeddings: bool = False,
-    validation: Labelled | None = None,
-    score: Score | None = None,
-) -> TrainedNetwork:
-    """Fit a new network (paper §5).
+@dataclass(frozen=True, eq=False)
+class NetworkFit(Trainer):
+    """A fit of a new network to rows in memory (paper §5).
 
-    Parameters
+    Attributes
     ----------
     labelled : Labelled
         The rows with a target; its table has all rows (N, D).
-    loss : Loss
     wiring : Wiring
-    recipe : Recipe
-    seeds : RunSeeds
-    report : Progress
-    embeddings : float64 (N, d), optional
+    embeddings : float64 (N, d) or None
         Other vectors of all rows, which only the linear teacher reads.
-    keep_embeddings : bool, default=False
+    keep_embeddings : bool
         Whether predictions read embeddings too: the teacher's part on them is kept.
-    validation : Labelled, optional
+    validation : Labelled or None
         Rows to score each network on after every epoch. Without them, ``init="random"`` holds some out.
-    score : Score, optional
-        Of validation rows; default: minus the loss.
+    score : Score or None
+        Of validation rows; None: minus the loss.
     """
-    if labelled.n_rows < 2:
-        raise DataError("only one row has a label: training needs two or more")
-    if keep_embeddings and (recipe.init == "random" or recipe.linear_skip is False):
-        raise ValueError('inputs="both" needs init="principal" and a linear skip')
-    shared = loss, recipe, seeds, report
-    task = _Task(*shared, labelled, wiring, embeddings, keep_embeddings, validation, score)
-    if recipe.init == "random":
-        return task.fit_plain()
-    everything = labelled.n_rows == len(labelled.inputs)
-    return task.fit_supervised() if everything else task.fit_semi_supervised()
-
-
-@dataclass(frozen=True, eq=False)
-class _Task(Trainer):
-    """A fit to rows in memory."""
 
     labelled: Labelled
     wiring: Wiring
-    embeddings: NDArray[np.float64] | None
-    keep_embeddings: bool
-    validation: Labelled | None
-    score: Score | None
+    embeddings: Floats | None = None
+    keep_embeddings: bool = False
+    validation: Labelled | None = None
+    score: Score | None = None
+
+    def run(self) -> TrainedNetwork:
+        """Fit the network."""
+        if self.labelled.n_rows < 2:
+            raise DataError("only one row has a label: training needs two or more")
+        plain = self.recipe.init == "random"
+        if self.keep_embeddings and (plain or self.recipe.linear_skip is False):
+            raise ValueError('inputs="both" needs init="principal" and a linear skip')
+        if plain:
+            return self.fit_plain()
+        everything = self.labelled.n_rows == len(self.inputs)
+        return self.fit_supervised() if everything else self.fit_semi_supervised()
 
     # ---- the paper's recipe
 
@@ -403,7 +379,7 @@ class _Task(Trainer):
         trained = self._train(self._pseudo_labelled(soft, fresh))
         if self.recipe.linear_skip:
             skip = teacher.model.scaled(softness)
-            is_words = self.has_classes and is_bag(self.inputs.values)
+            is_words = self.loss.has_classes and is_bag(self.inputs.values)
             learns = is_words or self.embeddings is not None
             if learns and not self.keep_embeddings:  # the linear part learns in turn
                 mean = 0.5 * (soft + self._outputs(trained.net))
@@ -422,27 +398,23 @@ class _Task(Trainer):
         unseen = (teacher.held_out, held.targets) if held.n_rows else None
         return replace(trained, unseen=unseen)
 
-    def _fresh_rows(self) -> NDArray[np.int64]:
+    def _fresh_rows(self) -> Ints:
         """Some rows without labels from which nothing is learned."""
         unlabelled = np.setdiff1d(np.arange(len(self.inputs)), self.labelled.rows)
         n_fresh = min(int(_FRESH * unlabelled.size), _MAX_FRESH)
-        if not self.has_classes or self.validation is not None or n_fresh < _MIN_FRESH:
+        if not self.loss.has_classes or self.validation is not None or n_fresh < _MIN_FRESH:
             return np.empty(0, np.int64)
         generator = np.random.default_rng(self.seeds.split)
         return np.sort(generator.choice(unlabelled, n_fresh, replace=False))
 
-    def _pseudo_labelled(self, outputs: NDArray[np.float64], fresh: NDArray[np.int64]) -> Labelled:
+    def _pseudo_labelled(self, outputs: Floats, fresh: Ints) -> Labelled:
         """All rows but the fresh ones, with their labels where known, elsewhere those that outputs (N, C) imply."""
         labelled, n_rows = self.labelled, len(self.inputs)
-        targets, known = self.loss.predict(outputs), labelled.targets  # (N, C)
-        if isinstance(self.loss, BinaryLoss):
-            targets = targets[:, 1]
-        elif isinstance(self.loss, MulticlassLoss):
+        targets, known = self.loss.soft_targets(outputs), labelled.targets
+        if isinstance(self.loss, MulticlassLoss):
             known = np.eye(self.loss.n_outputs)[known]
-        else:
-            known = known.reshape(labelled.n_rows, -1)
-            known = np.where(np.isnan(known), targets[labelled.rows], known)
-        targets[labelled.rows] = known
+        guessed = targets[labelled.rows]
+        targets[labelled.rows] = np.where(np.isnan(known), guessed, known.reshape(guessed.shape))
         weights = None
         if labelled.weights is not None:
             mean = labelled.weights.mean(axis=0)
@@ -481,7 +453,7 @@ class _Task(Trainer):
         if share[0] > 0.0 or self.keep_embeddings:
             part = teacher.of_embeddings
             trained = self._with_linear_skip(trained, teacher.model, share, part)
-        elif self.has_classes:
+        elif self.loss.has_classes:
             factor = float(np.clip(share[1], 1 / _MAX_RESCALING, _MAX_RESCALING))
             trained = _scaled(trained, factor)
         blended = share[0] * by_teacher + share[1] * by_network
@@ -495,27 +467,20 @@ class _Task(Trainer):
         trained = self._train(kept, validation)
         return trained if validation is None else self._train_longer(trained)
 
-    def _blend(
-        self, by_teacher: NDArray[np.float64], by_network: NDArray[np.float64], held: Labelled
-    ) -> NDArray[np.float64]:
+    def _blend(self, by_teacher: Floats, by_network: Floats, held: Labelled) -> Floats:
         """Weights of teacher and network in the outputs; with "auto", 0 for a teacher that does not clearly help."""
         both = blend_weights([by_teacher, by_network], held.targets, held.weights, self.loss)
         if self.recipe.linear_skip is True:
             return both
         (alone,) = blend_weights([by_network], held.targets, held.weights, self.loss)
 
-        def losses(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        def losses(outputs: Floats) -> Floats:
             return losses_by_part(self.loss, outputs, held.targets, held.weights)
 
         gain = losses(alone * by_network) - losses(both[0] * by_teacher + both[1] * by_network)
         return both if gain.mean() > standard_error(gain) else np.array([0.0, alone])
 
     # ---- steps of both
-
-    @property
-    def has_classes(self) -> bool:
-        """Whether a target is one of several classes."""
-        return isinstance(self.loss, BinaryLoss | MulticlassLoss)
 
     @property
     def inputs(self) -> Inputs:
@@ -532,10 +497,10 @@ class _Task(Trainer):
         labelled = self.labelled
         if labelled.n_rows < _MIN_ROWS:
             return labelled, None
-        classes = labelled.targets if self.has_classes else np.zeros(labelled.n_rows, np.int64)
-        groups, generator = labelled.duplicate_groups, np.random.default_rng(self.seeds.split)
-        held = stratified_folds(classes, groups, _VALIDATION_FOLDS, generator) == 0
-        held &= np.isin(classes, classes[~held])
+        rng = np.random.default_rng(self.seeds.split)
+        held = stratified_folds(labelled, self.loss, _VALIDATION_FOLDS, rng) == 0
+        if self.loss.has_classes:
+            held &= np.isin(labelled.targets, labelled.targets[~held])
         return labelled.take(~held), labelled.take(held)
 
     def _train(self, labelled: Labelled, validation: Labelled | None = None) -> TrainedNetwork:
@@ -564,15 +529,11 @@ class _Task(Trainer):
         dropped = self.recipe.input_dropout(self.inputs, self.wiring) > 0
         return self.recipe.falling_rate(labelled.n_rows, self.inputs.is_sparse, dropped)
 
-    def _outputs(self, net: TSENet, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+    def _outputs(self, net: TSENet, rows: Ints | None = None) -> Floats:
         return net.predictor().outputs(self.inputs, rows, self.recipe.n_jobs)
 
     def _with_linear_skip(
-        self,
-        trained: TrainedNetwork,
-        linear: Linear,
-        share: NDArray[np.float64],
-        of_embeddings: Linear | None,
+        self, trained: TrainedNetwork, linear: Linear, share: Floats, of_embeddings: Linear | None
     ) -> TrainedNetwork:
         """The network with a linear skip from the input, and embeddings if kept: its outputs are the blend."""
         options = replace(trained.net.options, linear_skip=True)

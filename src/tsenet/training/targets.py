@@ -13,7 +13,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,31 +31,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from tsenet.network.predictor import Inputs
-
-__all__ = [
-    "BinaryLoss",
-    "ClassTargets",
-    "CrossValidatedScore",
-    "GivenTargets",
-    "History",
-    "LabelTargets",
-    "Labelled",
-    "Loss",
-    "MulticlassLoss",
-    "MultilabelLoss",
-    "RegressionLoss",
-    "Score",
-    "Targets",
-    "ValueTargets",
-    "batch_bounds",
-    "cross_validated_score",
-    "is_known",
-    "learn_targets",
-    "read_targets",
-    "score_of",
-    "targets_from_parts",
-    "warn_of_marker",
-]
 
 Floats = NDArray[np.floating[Any]]
 
@@ -78,6 +53,8 @@ class Loss(ABC):
     """What turns the C outputs of a network into a number to minimise, and into predictions."""
 
     n_outputs: int = 1  # that the network needs
+    #: Whether a target is one of several classes.
+    has_classes: ClassVar[bool] = False
 
     @abstractmethod
     def gradient(
@@ -91,6 +68,10 @@ class Loss(ABC):
     @abstractmethod
     def predict(self, outputs: Floats) -> NDArray[np.float64]:
         """Probabilities, or values for regression, from outputs (n, C)."""
+
+    def soft_targets(self, outputs: Floats) -> NDArray[np.float64]:
+        """What outputs (n, C) say, as targets of another network: probabilities or values."""
+        return self.predict(outputs)
 
 
 class _EntryLoss(Loss):
@@ -130,10 +111,16 @@ class MultilabelLoss(_EntryLoss):
 class BinaryLoss(MultilabelLoss):
     """Two classes, one output: the log-odds of class 1. Targets (n,) are 0 to 1, or NaN."""
 
+    has_classes = True
+
     def predict(self, outputs: Floats) -> NDArray[np.float64]:
         """P(class 0) and P(class 1): (n, 2)."""
         z = outputs.astype(np.float64)
         return np.concatenate([expit(-z), expit(z)], axis=1)
+
+    def soft_targets(self, outputs: Floats) -> NDArray[np.float64]:
+        """P(class 1): (n,)."""
+        return self.predict(outputs)[:, 1]
 
 
 class RegressionLoss(_EntryLoss):
@@ -154,6 +141,8 @@ class MulticlassLoss(Loss):
     Targets (n,) are class numbers; a negative number or NaN is unknown. Targets (n, C) are probabilities of the
     classes, as a teacher gives them: the loss is then the cross-entropy.
     """
+
+    has_classes = True
 
     def gradient(
         self, outputs: Floats, targets: NDArray[Any], weights: NDArray[Any] | None = None
