@@ -9,10 +9,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
-if "PYTEST_XDIST_WORKER" in os.environ:
-    # Several processes run tests: torch's threads would wait for each other. Read when torch is imported.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+# The networks are so small that torch's threads would only wait for each other. Read when torch is imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+# A busy machine must not fail a test: no deadline per example.
+settings.register_profile("tsenet", deadline=None)
+settings.load_profile("tsenet")
 
 #: Folders whose tests start processes, browsers or whole experiments.
 SLOW_FOLDERS = {"benchmarks", "browser", "examples", "reliability", "reproduce"}

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.docstrings import run_examples, without_example
 from tsenet import errors
 
 
@@ -25,8 +24,3 @@ def test_each_error_is_a_tsenet_error_and_a_built_in_one(
     with pytest.raises(built_in, match="why"):
         raise error("why")
     assert issubclass(error, errors.TSENetError)
-
-
-def test_examples() -> None:
-    assert run_examples("tsenet.errors").failed == 0
-    assert without_example(errors) == []

@@ -6,7 +6,6 @@ import sys
 
 import pytest
 
-from tests.docstrings import run_examples
 from tsenet.progress import (
     BarProgress,
     CallbackProgress,
@@ -142,7 +141,3 @@ def test_as_progress_returns_a_progress_unchanged_and_refuses_other_values() -> 
 def test_import_does_not_load_tqdm() -> None:
     code = "import sys, tsenet.progress; raise SystemExit('tqdm' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_examples() -> None:
-    assert run_examples("tsenet.progress").failed == 0

@@ -38,14 +38,14 @@ known = signatures()
 counts = {"warmup": len(known)}
 
 rng = np.random.default_rng(1)
-cause = rng.random((400, 12)) < 0.3
-words = np.repeat(cause, 4, axis=1) & (rng.random((400, 48)) < 0.8)
+cause = rng.random((150, 12)) < 0.3
+words = np.repeat(cause, 4, axis=1) & (rng.random((150, 48)) < 0.8)
 bag = sp.csr_matrix(words * rng.poisson(2, words.shape))
 wide = sp.csr_array((bag.data.astype(float), bag.indices.astype(np.int64), bag.indptr.astype(np.int64)))
-table = rng.standard_normal((400, 48)) + 2 * cause[:, :1]
+table = rng.standard_normal((150, 48)) + 2 * cause[:, :1]
 frozen = table.astype(np.float32)
 frozen.setflags(write=False)
-classes, numbers = cause[:, 0].astype(int) + cause[:, 1], rng.standard_normal(400)
+classes, numbers = cause[:, 0].astype(int) + cause[:, 1], rng.standard_normal(150)
 
 def check(name, kind, X, y, **options):
     model = kind(max_epochs=2, random_state=0, **options).fit(X, y)

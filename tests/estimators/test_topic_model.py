@@ -18,7 +18,6 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import tsenet
 from tests.cli.program import SUBJECTS, make_documents
-from tests.docstrings import run_examples
 from tsenet import Table, TopicModel
 from tsenet.data import count_words
 from tsenet.errors import DataError, ModelFileError
@@ -390,12 +389,6 @@ class TestInput:
                 fitted.reduce(wrong)  # type: ignore[arg-type]  # what is tested
         with pytest.raises(DataError, match=r"no topic 'Z7\.7'"):
             fitted.documents_of("Z7.7")
-
-
-def test_the_examples_of_the_docstring() -> None:
-    results = run_examples("tsenet.estimators.topic_model")
-    assert results.attempted > 0
-    assert results.failed == 0
 
 
 @pytest.fixture(scope="module")

@@ -82,13 +82,14 @@ def test_answers_are_those_of_the_model(running: tuple[int, int], model: TSENetC
 def test_bad_requests_leave_nothing_behind(running: tuple[int, int]) -> None:
     port, process = running
     ask_badly(port, "not JSON")
-    before = settled(process, {"threads": 1})
+    before = settled(process, {"threads": 1}, seconds=2.0)
     for name in 3 * list(BAD):
         status = ask_badly(port, name)
         cut_off = name in NO_STATUS or (status is None and len(BAD[name]) > 1000)
         assert cut_off or status == STATUS.get(name, 400), (name, status)
     after = settled(process, before)
-    assert (after["threads"], after["files"]) == (before["threads"], before["files"])
+    assert after["threads"] <= before["threads"]
+    assert after["files"] <= before["files"]
     connection = http.client.HTTPConnection(HOST, port, timeout=60)
     assert ask(connection, {"texts": ["goal"]})[0] == 200
     connection.close()
@@ -96,7 +97,7 @@ def test_bad_requests_leave_nothing_behind(running: tuple[int, int]) -> None:
 
 def test_too_many_clients_are_sent_away(running: tuple[int, int]) -> None:
     port, process = running
-    before = settled(process, {"threads": 1})
+    before = settled(process, {"threads": 1}, seconds=2.0)
     clients = [
         http.client.HTTPConnection(HOST, port, timeout=60) for _ in range(serve.MOST_CLIENTS)
     ]
@@ -110,7 +111,7 @@ def test_too_many_clients_are_sent_away(running: tuple[int, int]) -> None:
     finally:
         for client in clients:
             client.close()
-    assert settled(process, before)["threads"] == before["threads"]
+    assert settled(process, before)["threads"] <= before["threads"]
 
 
 def test_the_service_ends_when_it_is_told_to(model: TSENetClassifier, tmp_path: Path) -> None:

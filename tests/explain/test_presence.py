@@ -30,7 +30,7 @@ def present_in(seed: int, X: Any) -> Any:
     return (on >= 0.5) & occurs, np.where(occurs, on, 0.0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rows, seeds)
 def test_a_topic_needs_a_word_below_it(X: Any, seed: int) -> None:
     present, probability = present_in(seed, X)
@@ -40,7 +40,7 @@ def test_a_topic_needs_a_word_below_it(X: Any, seed: int) -> None:
     assert not found.toarray()[~X[:, :5].any(axis=1)].any()  # nothing in an empty row
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rows, seeds, st.booleans())
 def test_shares_rows_and_bins(X: Any, seed: int, known: bool) -> None:
     tree, binary = make_tree(seed), BinaryRows.of_dense(X)

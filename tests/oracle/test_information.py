@@ -11,7 +11,6 @@ from tests.builders import full_information
 from tsenet._system.threads import Workers
 from tsenet.data.binary import BinaryRows
 from tsenet.progress import Progress
-from tsenet.skeleton import information
 from tsenet.skeleton.information import PairCounter, pair_information
 from tsenet.skeleton.kernels import pair_kernels
 
@@ -190,19 +189,21 @@ def test_nobody_alive() -> None:
     assert (gain == 0).all()
 
 
-@pytest.mark.parametrize("make", [sparse_rows, dense_rows])
-def test_products_and_row_lists_agree(make, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = BinaryRows.of_dense(make(9))
-    found = []
-    for cost in (0.0, 1e9):  # a product always, never
-        monkeypatch.setattr(information, "PRODUCT_COST", cost)
-        counter = PairCounter(rows)
-        assert (counter.data.joint.size > 0) == (cost == 0.0)
-        with Workers(1) as workers:
-            found.append(pair_information(counter, 8, workers, Progress()))
+@pytest.mark.parametrize("share", [0.02, 0.5])
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_many_tasks_give_what_single_questions_give(share: float, n_jobs: int) -> None:
+    """The work of sparse rows, counted by lists, and of dense ones, by a product, is cut into several tasks."""
+    on = np.random.default_rng(9).random((2000, 400)) < share
+    counter = PairCounter(BinaryRows.of_dense(on))
+    assert (counter.data.joint.size > 0) == (share == 0.5)
+    everyone = np.arange(400, dtype=np.int32)
 
-    for one, other in zip(*found, strict=True):
-        np.testing.assert_array_equal(one, other)
+    with Workers(n_jobs) as workers:
+        whole = counter.best_partners(everyone, counter.varies, 4, workers)
+        for k in (0, 7, 200, 399):
+            one = counter.best_partners(everyone[[k]], counter.varies, 4, workers)
+            np.testing.assert_array_equal(one[0][0], whole[0][k])
+            np.testing.assert_array_equal(one[1][0], whole[1][k])
 
 
 @pytest.mark.parametrize("make", [sparse_rows, dense_rows])

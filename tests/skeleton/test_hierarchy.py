@@ -69,7 +69,7 @@ def test_general_words_weigh_little(learned: TopicHierarchy) -> None:
     assert learned.weight[-20:].max() < learned.weight[:-20].mean() / 2
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.lists(st.integers(2, 3), min_size=1, max_size=3), st.integers(0, 3))
 def test_levels_have_the_sizes_asked_for(factors: list[int], seed: int) -> None:
     sizes = tuple(np.cumprod(factors).tolist())

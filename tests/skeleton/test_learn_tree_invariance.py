@@ -12,7 +12,6 @@ import pytest
 import scipy.sparse as sp
 
 from tests.skeleton.learning import groups, learn, planted_rows
-from tsenet.skeleton import inference, information, layers
 
 
 def test_same_seed_same_tree() -> None:
@@ -44,31 +43,6 @@ def test_row_order_does_not_matter(seed: int) -> None:
     assert groups(first) == groups(second)
     np.testing.assert_array_equal(first.parent, second.parent)
     np.testing.assert_allclose(first.cpt, second.cpt, rtol=1e-8)
-
-
-@pytest.mark.parametrize("size", [1, 17, 10**9])
-def test_block_sizes_leave_no_trace(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    on = planted_rows(2, 300).astype(float)
-    expected = learn(on, refine_steps=0)
-
-    monkeypatch.setattr(information, "CHUNK_WORK", size)
-    monkeypatch.setattr(layers, "CHUNK_WORK", size)
-
-    assert learn(on, refine_steps=0) == expected
-    assert learn(on, refine_steps=0, n_jobs=3) == expected
-
-
-def test_block_sizes_of_the_refinement_change_only_rounding(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    on = planted_rows(2).astype(float)
-    expected = learn(on, refine_steps=10)
-
-    monkeypatch.setattr(inference, "ROWS_PER_STATISTIC", 40)
-    found = learn(on, refine_steps=10)
-
-    np.testing.assert_array_equal(found.parent, expected.parent)
-    np.testing.assert_allclose(found.cpt, expected.cpt, rtol=1e-8)
 
 
 NAMES = [f"word{k}" for k in range(60)]

@@ -30,8 +30,6 @@ from tsenet.skeleton.kernels.pair_kernels import Csr
 from tsenet.skeleton.kernels.topic_kernels import divide_words
 from tsenet.skeleton.tree import PRESENT, LatentTree, strongest_rows
 
-__all__ = ["TopicDescription", "TopicHierarchy", "describe", "learn_hierarchy"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

@@ -387,10 +387,6 @@ class LatentTree:
             raise ValueError(f"names of nodes must be unique, but {twice!r} stands twice")
         if not all(isinstance(name, str) for name in self.names):
             raise ValueError("names of nodes must be strings")
-        if len(self.rule.names) != self.n_observed:
-            raise ValueError(
-                f"the rule makes {len(self.rule.names)} variables, but the tree observes {self.n_observed}"
-            )
         if self.rule.names != self.names[: self.n_observed]:
             raise ValueError("the observed variables are not named as the rule names them")
         outside = (self.parent < -1) | (self.parent >= m)
