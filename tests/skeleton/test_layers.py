@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tsenet._system.threads import Workers
-from tsenet.data.rows import BinaryRows
+from tsenet.data.binary import BinaryRows
 from tsenet.progress import Progress
 from tsenet.skeleton.kernels.island_kernels import IslandOptions
 from tsenet.skeleton.layers import complete, learn_layer
