@@ -211,21 +211,21 @@ def test_missing_values_choose_no_threshold_and_are_off() -> None:
     rng = np.random.default_rng(0)
     values = np.column_stack([rng.normal(size=50), rng.poisson(0.5, 50), rng.integers(3, 5, 50)])
     gaps = np.concatenate([values, np.full((20, 3), np.nan)])
-    rule = BinaryRule.learn(Table.of(gaps, missing=True))
+    rule = BinaryRule.learn(Table.of(gaps))
     assert rule == BinaryRule.learn(Table.of(values))
-    on = rule.apply(Table.of(gaps, missing=True)).to_dense()
+    on = rule.apply(Table.of(gaps)).to_dense()
     assert np.array_equal(on[:50], rule.apply(Table.of(values)).to_dense())
     assert not on[50:].any()
 
 
 def test_a_missing_category_is_no_level() -> None:
     frame = pd.DataFrame({"colour": ["red", None, "blue", "red"], "size": [1.0, 2.0, np.nan, 5.0]})
-    table = Table.of(frame, missing=True)
+    table = Table.of(frame)
     rule = BinaryRule.learn(table)
     assert rule.names == ("colour=blue", "colour=red", "size > 2")
     on = rule.apply(table).to_dense().astype(int)
     assert on.tolist() == [[0, 1, 0], [0, 0, 0], [1, 0, 0], [0, 1, 1]]
-    unknown = Table.of(frame.assign(colour=None), missing=True)  # looks like numbers
+    unknown = Table.of(frame.assign(colour=None))  # looks like numbers
     assert not rule.apply(unknown).to_dense()[:, :2].any()
 
 

@@ -112,12 +112,12 @@ def test_columns_that_share_a_unit_get_one_factor() -> None:
 def test_missing_values_are_left_out_and_stay_missing(n_columns: int) -> None:
     values = np.random.default_rng(0).integers(0, 3, (60, n_columns)).astype(float)
     gaps = np.concatenate([values, np.full((9, n_columns), np.nan)])
-    scaling, known = Scaling.learn(Table.of(gaps, missing=True)), Scaling.learn(Table.of(values))
+    scaling, known = Scaling.learn(Table.of(gaps)), Scaling.learn(Table.of(values))
     assert np.allclose(scaling.shift, known.shift)
     assert np.allclose(scaling.scale, known.scale)
-    scaled = scaling.apply(Table.of(gaps, missing=True)).values
+    scaled = scaling.apply(Table.of(gaps)).values
     assert np.array_equal(np.isnan(scaled), np.isnan(gaps))
-    nothing = Scaling.learn(Table.of([[np.nan], [np.nan]], missing=True))
+    nothing = Scaling.learn(Table.of([[np.nan], [np.nan]]))
     assert (nothing.shift.tolist(), nothing.scale.tolist()) == ([0.0], [1.0])
 
 

@@ -186,7 +186,7 @@ class DataFile:
                 warnings.warn(f"{label} holds numbers; {shown}", stacklevel=2)
         try:
             known = None if rule is None else list(training)
-            return Table.of(pd.DataFrame(columns), missing=True, columns=known)
+            return Table.of(pd.DataFrame(columns), columns=known)
         except DataError as error:
             raise DataError(f"{self.path}: {error}") from error
 

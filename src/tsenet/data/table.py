@@ -115,8 +115,7 @@ class Table:
     ----------
     values : ndarray or scipy.sparse.csr_array, shape (N, V)
         Floats, integers or booleans. Sparse values are sorted, without duplicates and without
-        stored zeros. Dense values may be NaN, missing, if they were asked to be kept. The memory may be shared with
-        the caller's data.
+        stored zeros. NaN in dense values is a missing value. The memory may be shared with the caller's data.
     names : tuple of str, length V
         Unique column names; ``x0``, ``x1``, ... if the data had none.
     levels : tuple of (tuple of str, or None), length V
@@ -146,12 +145,7 @@ class Table:
 
     @classmethod
     def of(
-        cls,
-        X: Any,
-        names: Sequence[str] | None = None,
-        *,
-        missing: bool = False,
-        columns: Sequence[str] | None = None,
+        cls, X: Any, names: Sequence[str] | None = None, *, columns: Sequence[str] | None = None
     ) -> Table:
         """Make a table of an array, a sparse matrix or a dataframe, after checking it.
 
@@ -168,8 +162,6 @@ class Table:
             ``sold: weekday``.
         names : sequence of str, default=None
             Column names. None takes those of the dataframe, or ``x0``, ``x1``, ...
-        missing : bool, default=False
-            Whether to keep missing values of dense data, as NaN, instead of refusing them.
         columns : sequence of str, default=None
             Names of the columns of the training table, for new rows: only what were dates then are dates now, and
             what cannot be read as one is missing.
@@ -181,7 +173,7 @@ class Table:
         Raises
         ------
         DataError
-            For NaN or infinity, values that are not numbers, and duplicate names, naming the column
+            For infinity, NaN in sparse data, values that are not numbers, and duplicate names, naming the column
             and the count; for empty, complex, ragged, 1-D or 3-D data.
 
         Examples
@@ -192,16 +184,16 @@ class Table:
         ('a', 'b')
         >>> Table.of(sp.eye_array(3))
         Table(3 rows × 3 columns, sparse float64, nnz 3)
-        >>> Table.of([[1.0, float("nan")]])
+        >>> Table.of([[1.0, float("inf")]])
         Traceback (most recent call last):
             ...
-        tsenet.errors.DataError: column 1 has 1 NaN (missing) value: fill these in or drop ...
+        tsenet.errors.DataError: column 1 has 1 infinite value: correct these or drop ...
         """
         own_names = None if names is None else tuple(names)
         levels: tuple[Levels, ...] | None = None
         if isinstance(X, Table):
             if own_names is None:
-                _refuse_non_finite(X.values, X.label, missing)
+                _refuse_non_finite(X.values, X.label)
                 return X
             values, levels = X.values, X.levels
         elif sp.issparse(X):
@@ -218,7 +210,7 @@ class Table:
             )
         if own_names is not None:
             _check_names(own_names, n_columns)
-        _refuse_non_finite(values, _labeller(own_names), missing)
+        _refuse_non_finite(values, _labeller(own_names))
         return cls(
             values,
             default_names(n_columns) if own_names is None else own_names,
@@ -378,11 +370,10 @@ def _labeller(names: Sequence[str] | None) -> Labeller:
     return lambda j: f"column {quoted(names[j])} (index {j})"
 
 
-def _refuse_non_finite(values: Any, label: Labeller, missing: bool = False) -> None:
-    """Raise a DataError when a dense array or csr_array (N, V) holds infinity or NaN.
+def _refuse_non_finite(values: Any, label: Labeller) -> None:
+    """Raise a DataError when a dense array (N, V) holds infinity, or a csr_array infinity or NaN.
 
-    The message names the first such column, its count, and how many other columns have some. With ``missing``, a
-    dense array may hold NaN.
+    The message names the first such column, its count, and how many other columns have some.
     """
     is_dense = isinstance(values, np.ndarray)
     data = values if is_dense else values.data
@@ -392,19 +383,16 @@ def _refuse_non_finite(values: Any, label: Labeller, missing: bool = False) -> N
         # A finite sum means that all values are finite, and is faster than checking each value.
         if np.isfinite(data.sum()):
             return
-    for kind, test in (("NaN (missing)", np.isnan), ("infinite (inf)", np.isinf)):
-        if test is np.isnan and missing and is_dense:
-            continue
-        bad = test(data)
-        columns = np.nonzero(bad)[1] if is_dense else values.indices[bad]
-        if columns.size:
-            j, counts = int(columns.min()), np.bincount(columns)
-            others = int(np.count_nonzero(counts)) - 1
-            more = f" ({count_of(others, 'other column')} too)" if others else ""
-            raise DataError(
-                f"{label(j)} has {count_of(int(counts[j]), kind + ' value')}{more}: "
-                "fill these in or drop the rows or columns that hold them"
-            )
+    bad = np.isinf(data) if is_dense else ~np.isfinite(data)
+    columns = np.nonzero(bad)[1] if is_dense else values.indices[bad]
+    if columns.size:
+        j, counts = int(columns.min()), np.bincount(columns)
+        what = count_of(int(counts[j]), "infinite value" if is_dense else "NaN or infinite value")
+        others = int(np.count_nonzero(counts)) - 1
+        more = f" ({count_of(others, 'other column')} too)" if others else ""
+        raise DataError(
+            f"{label(j)} has {what}{more}: correct these or drop the rows or columns that hold them"
+        )
 
 
 # ---- sparse matrices

@@ -328,7 +328,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         """
         X = self._count_words(X, report) if reset else rows_of_texts(X, self.vectorizer_)
         known = None if reset else getattr(self, "feature_names_in_", None)
-        table = Table.of(X, missing=True, columns=known)
+        table = Table.of(X, columns=known)
         name = type(self).__name__
         if y is None:
             raise DataError(f"{name} requires y to be passed, but the target y is None")
@@ -436,7 +436,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
                     yield from self.network_inputs(table)
                 return
             X = rows_of_texts(X, self.vectorizer_)
-        table = Table.of(X, missing=True, columns=getattr(self, "feature_names_in_", None))
+        table = Table.of(X, columns=getattr(self, "feature_names_in_", None))
         check_columns(self, table)
         step = _SLAB if table.is_sparse and self.scaling_.centres else table.n_rows
         for start in range(0, table.n_rows, step):

@@ -150,6 +150,6 @@ class LatentTreeTransformer(TransformerMixin, TableEstimator):
         check_is_fitted(self)
         if is_outside_memory(X):
             return X
-        table = Table.of(X, missing=True, columns=self.tree_.rule.names_in)
+        table = Table.of(X, columns=self.tree_.rule.names_in)
         check_columns(self, table)
         return table

@@ -317,7 +317,7 @@ def _one_row(row: Any, rule: BinaryRule) -> Table:
         row = row.to_frame().T.infer_objects()  # frame.iloc[i], which may hold categories
     elif np.ndim(row) == 1:
         row = (row if sp.issparse(row) else np.asarray(row)).reshape((1, -1))
-    table = Table.of(row, missing=True, columns=rule.names_in)
+    table = Table.of(row, columns=rule.names_in)
     if table.n_rows != 1:
         raise DataError(
             f"one row can be explained at a time, not {table.n_rows}: give X[i : i + 1]"

@@ -270,7 +270,7 @@ def describe_units(
     if order not in ("absolute", "signed"):
         raise ValueError(f"order must be 'absolute' or 'signed', not {order!r}")
     rule = rule_of(model)
-    table = Table.of(X, missing=True, columns=rule.names_in)
+    table = Table.of(X, columns=rule.names_in)
     names = input_names(rule) if feature_names is None else tuple(map(str, feature_names))
     if len(names) != len(rule.names):
         raise DataError(f"{len(names)} feature_names were given for {len(rule.names)} features")

@@ -134,7 +134,7 @@ class Blocks:
             if isinstance(X, BinaryRows):
                 X.validate()
             else:
-                self._value = Table.of(X, missing=True)
+                self._value = Table.of(X)
             self._source, self._sizes = self._value, [self._value.n_rows]
             return
         if memory_limit is None:

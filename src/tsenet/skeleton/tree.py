@@ -249,10 +249,9 @@ class LatentTree:
         DataError
             If the columns are not those of the tree.
         """
-        if isinstance(X, BinaryRows):
-            rows = X
-        else:
-            rows = self.rule.apply(Table.of(X, missing=True, columns=self.rule.names_in))
+        rows: BinaryRows = X
+        if not isinstance(X, BinaryRows):
+            rows = self.rule.apply(Table.of(X, columns=self.rule.names_in))
         if rows.n_columns != self.n_observed:
             raise DataError(f"the rows have {rows.n_columns} variables, the tree {self.n_observed}")
         return rows

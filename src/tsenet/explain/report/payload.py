@@ -134,7 +134,7 @@ def report_payload(
         raise DataError(f"n_features and n_rows must be at least 1, not {n_features} and {n_rows}")
     table = None
     if X is not None:
-        table = Table.of(X, missing=True, columns=rule_of(model).names_in)
+        table = Table.of(X, columns=rule_of(model).names_in)
     for name, values in (("y", y), ("texts", texts), ("along", along)):
         if values is None:
             continue
