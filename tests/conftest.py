@@ -22,7 +22,6 @@ SLOW_FOLDERS = {"benchmarks", "browser", "examples", "reliability", "reproduce"}
 #: Modules that fit many networks, or flip every bit of a file.
 SLOW_MODULES = {
     "store/test_files.py",
-    "skeleton/test_without_jit.py",
     "training/test_pruning.py",
     "test_docs.py",
 }

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tests.skeleton.learning import learn, planted_rows
 from tests.store.models import rows
-from tsenet import TSENetClassifier
+from tsenet import TSENetClassifier, expand
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow  # starts processes
@@ -70,7 +71,18 @@ def test_a_damaged_cache_is_a_warning_and_is_repaired(program: Path, kind: str) 
     assert (again.stdout, again.stderr) == ("6 1.0\n", "")
 
 
-def outcome(units: int, sparse: bool) -> str:
+def tree_and_wiring() -> str:
+    """Digits of a small tree, its wiring and its answers."""
+    X = planted_rows(0, 100).astype(float)
+    tree = learn(X, refine_steps=2)
+    wiring = expand(tree, X, density=0.2, n_jobs=1)
+    answers = tree.posterior(X[:5], n_jobs=1), tree.log_likelihood(X[:5], n_jobs=1)
+    links = [layer.indices for layer in wiring.layers]
+    numbers = np.concatenate([part.ravel() for part in (tree.parent, tree.cpt, *answers, *links)])
+    return " ".join(f"{number:.9e}" for number in numbers)
+
+
+def network(units: int, sparse: bool) -> str:
     """Digits of a small network's answers."""
     X = rows(24)
     table: Any = sp.csr_array(X) if sparse else X
@@ -86,14 +98,18 @@ def outcome(units: int, sparse: bool) -> str:
     return " ".join(f"{number:.2f}" for number in answers)
 
 
-@pytest.mark.slow
-def test_the_same_network_without_the_compiler() -> None:
-    code = (
-        "from tests._system.test_jit import outcome;"
-        "print(outcome(1, False), outcome(2, True), outcome(2, False))"
-    )
-    done = run(f"import warnings; warnings.simplefilter('ignore'); {code}", NUMBA_DISABLE_JIT="1")
+def test_the_same_without_the_compiler() -> None:
+    code = """
+import warnings
+warnings.simplefilter("ignore")  # uint64 arithmetic overflows on purpose
+from tests._system.test_jit import network, tree_and_wiring
+print(tree_and_wiring())
+print(network(1, False), network(2, True), network(2, False))
+"""
+    done = run(code, NUMBA_DISABLE_JIT="1")
     assert done.returncode == 0, done.stderr
-    ours = f"{outcome(1, False)} {outcome(2, True)} {outcome(2, False)}"
-    near = np.abs(np.array(done.stdout.split(), float) - np.array(ours.split(), float))
+    tree, networks = done.stdout.splitlines()
+    assert tree == tree_and_wiring()
+    ours = f"{network(1, False)} {network(2, True)} {network(2, False)}"
+    near = np.abs(np.array(networks.split(), float) - np.array(ours.split(), float))
     assert near.max() < 0.05

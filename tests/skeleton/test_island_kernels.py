@@ -25,6 +25,15 @@ def patterns_of(on: Bools, candidate: Bools | None = None, table: Floats | None 
     return Patterns(bits.astype(np.uint64), count, on_too, ratio)
 
 
+def test_random_numbers_are_those_of_splitmix64() -> None:
+    """First outputs of splitmix64 with seed 1234567, as published with the generator."""
+    outputs = [6457827717110365317, 3203168211198807973, 9817491932198370423]
+
+    for index, output in enumerate(outputs):
+        drawn = island_kernels.random_unit(1234567, index)
+        assert drawn == pytest.approx(output / 2**64, abs=2**-50)
+
+
 # ---- the uni-dimensionality test
 
 

@@ -21,7 +21,6 @@ Ints = NDArray[np.int64]
 
 # Added to joint probabilities before a logarithm, as gensim does.
 _EPSILON = 1e-12
-_WINDOW = 10
 
 
 @dataclass(frozen=True)
@@ -209,7 +208,7 @@ def hierarchy_scores(
     windows = None
     if tokens is not None and shown:
         listed = [[table.names[w] for w in of_topic] for of_topic in words]
-        windows = coherence(listed, tokens, window=_WINDOW, n_words=n_words).per_topic
+        windows = coherence(listed, tokens, window=10, n_words=n_words).per_topic
 
     def npmi(first: list[int], second: list[int]) -> tuple[Floats, Floats]:
         """NPMI of pairs of words, as TopMost computes it, and the share of the documents with both."""
