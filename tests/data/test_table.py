@@ -127,6 +127,7 @@ def test_sparse_pandas_frames_stay_sparse() -> None:
 
 
 def test_labels_that_are_not_strings() -> None:
+    assert Table.of(X, names=["a", 7, "c"]).names == ("a", "7", "c")  # type: ignore[list-item]  # the point
     table = Table.of(pd.DataFrame(X, columns=[10, 20, 30]))
     assert (table.names, table.named) == (("10", "20", "30"), True)
 
@@ -251,10 +252,9 @@ def test_names_must_fit() -> None:
     for names, message in (
         (["a", "b", "a"], "duplicate column names: 'a' occurs 2 times;"),
         (["a", "b"], "2 names were given for 3 columns"),
-        (["a", 7, "c"], "name of column 1 must be a string, got 7"),
     ):
         with pytest.raises(DataError, match=message):
-            Table.of(X, names=names)  # type: ignore[arg-type]  # the wrong type is the point
+            Table.of(X, names=names)
 
 
 # ------------------------------------------------------------------ the class

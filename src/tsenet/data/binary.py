@@ -151,8 +151,6 @@ class BinaryRows:
         >>> BinaryRows.of_dense([[1, 0, 1]]).transpose().to_dense().tolist()
         [[True], [False], [True]]
         """
-        if self.n_rows > MAX_COLUMNS:
-            raise DataError(f"cannot transpose {self.n_rows} rows: at most {MAX_COLUMNS}")
         return _without_values(self.to_csr().tocsc(), self.n_rows)
 
     def take(self, rows: Any) -> BinaryRows:

@@ -562,8 +562,6 @@ def shard_documents(
     >>> shards.names, shards.shape
     (('bark', 'cats'), (3, 2))
     """
-    if not paths:
-        raise DataError("no files were given")
     if any(str(path) == "-" for path in paths):
         raise DataError("standard input cannot be read twice: write it to a file first")
     vectorizer = word_vectorizer(min_documents=2) if vectorizer is None else vectorizer

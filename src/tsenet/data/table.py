@@ -189,7 +189,7 @@ class Table:
             ...
         tsenet.errors.DataError: column 1 has 1 infinite value: correct these or drop ...
         """
-        own_names = None if names is None else tuple(names)
+        own_names = None if names is None else tuple(map(str, names))
         levels: tuple[Levels, ...] | None = None
         if isinstance(X, Table):
             if own_names is None:
@@ -299,9 +299,6 @@ def default_names(n_columns: int) -> tuple[str, ...]:
 def _check_names(names: tuple[str, ...], n_columns: int) -> None:
     if len(names) != n_columns:
         raise DataError(f"{len(names)} names were given for {n_columns} columns")
-    for j, name in enumerate(names):
-        if not isinstance(name, str):
-            raise DataError(f"the name of column {j} must be a string, got {quoted(name)}")
     if len(set(names)) < n_columns:
         name, times = Counter(names).most_common(1)[0]
         raise DataError(

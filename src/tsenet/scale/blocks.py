@@ -23,7 +23,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tsenet._system.threads import chunks_of_equal_work
 from tsenet.data.binary import BinaryRows, BinaryRule
 from tsenet.data.shards import Partition, ShardFolder, open_shards, write_batches
 from tsenet.data.table import Table
@@ -278,12 +277,8 @@ class Blocks:
         ends = np.searchsorted(numbers, starts)
         parts = zip(self.folder.partitions, starts, pairwise(ends), strict=False)
         chosen = [(part, numbers[a:b] - start) for part, start, (a, b) in parts if a < b]
-        # Every task costs the scheduler milliseconds: one reads up to 32 partitions, for the rows of two at most.
-        most = max(self._sizes)
-        work = np.array([own.size + most // 32 + 1 for _, own in chosen])
-        spans = [chosen[a:b] for a, b in chunks_of_equal_work(work, most)]
-        rows_of = partial(_rows_of_span, self.folder, self._steps)
-        return _joined(self._results(rows_of, spans, stage, progress))
+        rows_of = partial(_rows_of_partition, self.folder, self._steps)
+        return _joined(self._results(rows_of, chosen, stage, progress))
 
     def sample(self, n_rows: int, seed: np.random.SeedSequence, progress: Progress) -> Any:
         """At most ``n_rows`` rows, drawn at random, in memory."""
@@ -499,13 +494,14 @@ def _whole(block: Any) -> Any:
     return block
 
 
-def _rows_of_span(
+def _rows_of_partition(
     folder: ShardFolder,
     steps: Sequence[Function],
-    span: Sequence[tuple[Partition, NDArray[np.int64]]],
+    chosen: tuple[Partition, NDArray[np.int64]],
 ) -> Any:
-    """Some rows of some partitions."""
-    return _joined(_of_partition(folder, steps, _whole, part).take(own) for part, own in span)
+    """Some rows of a partition."""
+    partition, numbers = chosen
+    return _of_partition(folder, steps, _whole, partition).take(numbers)
 
 
 def _joined(parts: Iterable[Any]) -> Any:
