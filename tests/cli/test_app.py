@@ -63,7 +63,7 @@ class TestSettings:
         ("assignment", "hint"),
         [
             ("max_epoch=3", "max_epochs"),
-            ("n_jobs=2", "--jobs"),
+            ("unlabeled=2", "unlabeled"),
             ("qqq=1", "--help-all"),
             ("vectorizer=1", "vectorizer"),
         ],

@@ -102,7 +102,8 @@ class TestFit:
         out = tmp_path / "m.tsenet"
         command = ("fit", tmp_path / "d.csv", "--text", "t", "--target", "kind", "--quiet")
         options = ("--set", "max_epochs=1", "--set", "link_rule=top-k", "--set", "max_top=9")
-        fine(*command, *options, "--set", "ngrams=2", "--words", "20", "--seed", "3", "-o", out)
+        options += ("--set", "random_state=3", "--set", "ngrams=2")
+        fine(*command, *options, "--words", "20", "-o", out)
         model = tsenet.load(out)
         expected = tsenet.TSENetClassifier(
             max_epochs=1, link_rule="top-k", max_top=9, random_state=3

@@ -14,8 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import tsenet
-from tsenet.cli._console import is_shard_folder
-from tsenet.cli._options import typed
+from tsenet.cli import _shared as cli
 from tsenet.data import count_words
 from tsenet.data.binary import is_free_text
 from tsenet.data.readers import DataFile, numbers_in_cells, read_data
@@ -50,10 +49,10 @@ def read_file(
     columns: Sequence[str] | None = None,
 ) -> DataFile:
     """Read a file of rows, all columns or some."""
-    if is_shard_folder(path):
+    if cli.is_shard_folder(path):
         raise DataError(f"{path} is a folder of shards, which only fit, predict and topics read")
     progress.start("reading rows", None)
-    file = read_data(path, columns, header=not no_header, **typed(encoding=encoding))
+    file = read_data(path, columns, header=not no_header, **cli.typed(encoding=encoding))
     progress.finish(f"{file.n_rows:,} rows")
     return file
 
@@ -65,25 +64,22 @@ def _warn(file: DataFile, message: str) -> None:
 # ---- rows to learn from
 
 
-def training_table(file: DataFile, left_out: Sequence[str]) -> tuple[Table, list[str]]:
-    """Return all columns but ``left_out`` as a table, and their names.
+def training_table(file: DataFile, left_out: Sequence[str]) -> Table:
+    """Return all columns but ``left_out`` as a table.
 
     Raises
     ------
     DataError
-        If a column does not exist, or holds keys or free text.
+        If a column holds keys or free text.
     """
-    for name in left_out:
-        file.column(name)  # its error lists the columns
-    names = [name for name in file.columns if name not in left_out]
-    table = file.table(names)
+    table = file.table([name for name in file.columns if name not in left_out])
     for j, (name, levels) in enumerate(zip(table.names, table.levels, strict=True)):
         if levels is not None:
             _check_categories(file, name, levels)
         elif table.n_rows >= _FEWEST_NUMBERED and (np.diff(table.values[:, j]) == 1).all():
             key = f"if it is their key, give --id {shlex.quote(name)}"
             _warn(file, f"column {quoted(name)} only numbers the rows: {key}")
-    return table, names
+    return table
 
 
 def _check_categories(file: DataFile, name: str, levels: Sequence[str]) -> None:

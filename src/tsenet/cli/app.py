@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from tsenet.cli._console import PlainErrors
+from tsenet.cli._shared import PlainErrors
 from tsenet.cli.evaluate import evaluate
 from tsenet.cli.export import export
 from tsenet.cli.fit import fit

@@ -4,35 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tsenet.cli import _options as options
-from tsenet.cli._console import open_progress, print_result
-from tsenet.cli._options import option
+from tsenet.cli import _shared as cli
 from tsenet.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-__all__ = ["evaluate"]
-
 # More classes than this make no matrix to read.
 _MOST_COLUMNS = 20
 
 
 def evaluate(
-    model: options.Model,
-    data: options.Data,
+    model: cli.Model,
+    data: cli.Data,
     target: Annotated[
-        list[str] | None, option("COLUMN", "Column of true values; default: the target of fit.")
+        list[str] | None, cli.option("COLUMN", "Column of true values; default: the target of fit.")
     ] = None,
-    unlabeled: options.Unlabeled = None,
-    embeddings: options.Embeddings = None,
-    encoding: options.Encoding = None,
-    no_header: options.NoHeader = False,
-    jobs: options.Jobs = None,
-    config: options.Config = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    unlabeled: cli.Unlabeled = None,
+    embeddings: cli.Embeddings = None,
+    encoding: cli.Encoding = None,
+    no_header: cli.NoHeader = False,
+    jobs: cli.Jobs = None,
+    config: cli.Config = None,
+    as_json: cli.AsJson = False,
+    quiet: cli.Quiet = False,
 ) -> None:
     """Score the predictions of a model against the true values; rows without one are left out.
 
@@ -49,11 +45,11 @@ def evaluate(
         raise DataError(
             f"{model} does not record which column holds the true values: give --target"
         )
-    with open_progress(quiet) as progress:
+    with cli.open_progress(quiet) as progress:
         file = read_file(data, progress, encoding, no_header)
         truth = truth_of(fitted, file, names, unlabeled)
         X = model_input(fitted, file)
-    known, vectors = has_target(truth), options.read_array(embeddings)
+    known, vectors = has_target(truth), cli.read_array(embeddings)
     truth, predicted = truth[known], fitted.predict(X, vectors)[known]
     fields: dict[str, Any] = {"rows": int(known.sum()), "unlabelled": int((~known).sum())}
     tables: dict[str, pd.DataFrame] = {}
@@ -77,7 +73,7 @@ def evaluate(
     lines += [f"\n{_shown(name, table)}" for name, table in tables.items()]
     fields |= {name.replace(" ", "_"): value for name, value in scores.items()}
     fields |= {name.replace(" ", "_"): table.to_dict("index") for name, table in tables.items()}
-    print_result(as_json, fields, *lines)
+    cli.print_result(as_json, fields, *lines)
 
 
 def _class_scores(

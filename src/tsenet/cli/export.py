@@ -7,12 +7,8 @@ from typing import Annotated
 
 import typer
 
-from tsenet.cli import _options as options
-from tsenet.cli._console import check_output, print_result
-from tsenet.cli._options import option
+from tsenet.cli import _shared as cli
 from tsenet.errors import DataError
-
-__all__ = ["export"]
 
 
 def export(
@@ -21,13 +17,13 @@ def export(
         typer.Argument(metavar="MODEL", help="A saved tree, topic model, classifier or regressor."),
     ],
     bif: Annotated[
-        Path | None, option("FILE", "Write the tree as a Bayesian network in BIF.")
+        Path | None, cli.option("FILE", "Write the tree as a Bayesian network in BIF.")
     ] = None,
     onnx: Annotated[
-        Path | None, option("FILE", "Write a classifier or regressor as an ONNX model.")
+        Path | None, cli.option("FILE", "Write a classifier or regressor as an ONNX model.")
     ] = None,
-    force: options.Force = False,
-    as_json: options.AsJson = False,
+    force: cli.Force = False,
+    as_json: cli.AsJson = False,
 ) -> None:
     """Convert a saved model for other programs: a tree to BIF, a network to ONNX."""
     from tsenet import LatentTree
@@ -36,7 +32,7 @@ def export(
     out = bif or onnx
     if out is None or (bif is not None and onnx is not None):
         raise typer.BadParameter("give one of --bif FILE and --onnx FILE")
-    check_output(out, force, model)
+    cli.check_output(out, force, model)
     fitted = load(model)
     kind = type(fitted).__name__
     if bif is not None:
@@ -51,4 +47,6 @@ def export(
             )
         write_onnx(fitted, out)
     n_bytes = out.stat().st_size
-    print_result(as_json, {"out": out, "bytes": n_bytes}, f"written to {out} ({n_bytes:,} bytes)")
+    cli.print_result(
+        as_json, {"out": out, "bytes": n_bytes}, f"written to {out} ({n_bytes:,} bytes)"
+    )

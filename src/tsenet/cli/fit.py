@@ -8,18 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from tsenet.cli import _options as options
-from tsenet.cli._console import (
-    check_output,
-    is_shard_folder,
-    open_progress,
-    print_result,
-    warm_up,
-)
-from tsenet.cli._options import option
+from tsenet.cli import _shared as cli
 from tsenet.errors import DataError
-
-__all__ = ["fit"]
 
 _ESTIMATOR = "tsenet.TSENetClassifier"
 Task = StrEnum("Task", ["auto", "classification", "regression"])
@@ -31,18 +21,18 @@ _OF_FILES = ("text", "id_column", "ignore", "words", "stop_words", "encoding", "
 
 def fit(
     context: typer.Context,
-    data: options.Data,
+    data: cli.Data,
     target: Annotated[
-        list[str], option("COLUMN", "Column to predict; several for several labels.")
+        list[str], cli.option("COLUMN", "Column to predict; several for several labels.")
     ],
-    out: options.Out,
+    out: cli.Out,
     text: Annotated[
-        str | None, option("COLUMN", "Learn from the words of this column alone.")
+        str | None, cli.option("COLUMN", "Learn from the words of this column alone.")
     ] = None,
-    id_column: options.IdColumn = None,
-    ignore: Annotated[list[str] | None, option("COLUMN", "Column to leave out.")] = None,
-    unlabeled: options.Unlabeled = None,
-    embeddings: options.Embeddings = None,
+    id_column: cli.IdColumn = None,
+    ignore: Annotated[list[str] | None, cli.option("COLUMN", "Column to leave out.")] = None,
+    unlabeled: cli.Unlabeled = None,
+    embeddings: cli.Embeddings = None,
     inputs: Annotated[
         Inputs, typer.Option(help="both: predictions need --embeddings of their rows, too.")
     ] = Inputs.words,
@@ -54,18 +44,18 @@ def fit(
         Preset,
         typer.Option(help="paper: the recipe of Chen, Li and Zhang (2018); --set changes it."),
     ] = Preset.default,
-    words: options.Words = None,
-    stop_words: options.StopWords = None,
-    settings: options.Set = None,
-    encoding: options.Encoding = None,
-    no_header: options.NoHeader = False,
-    seed: options.Seed = 0,
-    jobs: options.Jobs = None,
-    config: options.Config = None,
-    force: options.Force = False,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-    help_all: Annotated[bool, options.help_all(_ESTIMATOR, options.WORDS)] = False,
+    words: cli.Words = None,
+    stop_words: cli.StopWords = None,
+    settings: cli.Set = None,
+    encoding: cli.Encoding = None,
+    no_header: cli.NoHeader = False,
+    seed: cli.Seed = 0,
+    jobs: cli.Jobs = None,
+    config: cli.Config = None,
+    force: cli.Force = False,
+    as_json: cli.AsJson = False,
+    quiet: cli.Quiet = False,
+    help_all: Annotated[bool, cli.help_all(_ESTIMATOR, cli.WORDS)] = False,
 ) -> None:
     """Learn to predict columns of a table, or of documents, and write the model.
 
@@ -79,48 +69,45 @@ def fit(
     from tsenet.data import open_shards
     from tsenet.errors import need_torch
 
-    parameters = options.read_settings(context, settings, _ESTIMATOR, options.WORDS)
-    roles = [*target, *options.typed(text=text, id=id_column).values()]
-    if len(set(roles)) < len(roles):
+    parameters: dict[str, Any] = {"random_state": seed, "n_jobs": jobs}
+    parameters |= cli.read_settings(context, settings, _ESTIMATOR, cli.WORDS)
+    parameters |= cli.typed(vectorizer=cli.vectorizer_of(parameters, words, stop_words))
+    tsenet.TSENetClassifier(**parameters)._validate_params()  # before files are read
+    roles = cli.typed(id=id_column, text=text)
+    if len({*target, *roles.values()}) < len(target) + len(roles):
         raise DataError("--target, --text and --id must name different columns, each only once")
-    check_output(out, force, data, config, stop_words)
+    cli.check_output(out, force, data, config, stop_words)
     need_torch("training")
-    fit_options = {"embeddings": options.read_array(embeddings), "inputs": inputs.value}
+    vectors = cli.read_array(embeddings)
     X: Any
     y: Any
-    source: dict[str, Any] = {"targets": target, **options.typed(unlabeled=unlabeled)}
-    with open_progress(quiet) as progress:
-        if is_shard_folder(data):
+    source: dict[str, Any] = {"targets": target, **cli.typed(unlabeled=unlabeled)}
+    with cli.open_progress(quiet) as progress:
+        if cli.is_shard_folder(data):
             reason = "a folder of shards has its columns already"
-            options.refuse_options(context, _OF_FILES, reason)
+            cli.refuse_options(context, _OF_FILES, reason)
             X, y = open_shards(data), target[0] if len(target) == 1 else target
             kinds = [X.labels.get(name, "") for name in target]
             classifies = task == "classification" or (task == "auto" and "double" not in kinds)
             marker: Any = unlabeled
             if unlabeled is not None and kinds[0].startswith("int"):
                 marker = int(unlabeled)
-            parameters |= options.typed(unlabeled=marker)
+            parameters |= cli.typed(unlabeled=marker)
         else:
             from tsenet.cli._model_data import read_file, target_of, training_table
 
-            vectorizer = options.vectorizer_of(parameters, words, stop_words)
-            parameters |= options.typed(vectorizer=vectorizer)
             file = read_file(data, progress, encoding, no_header)
             y, classifies = target_of(file, target, task, unlabeled)
-            left_out = [*target, *(ignore or ())]
-            if id_column is not None:
-                file.column(id_column)  # its error lists the columns
-                source["id"] = id_column
-                left_out.append(id_column)
-            if text is not None:
-                X, source["text"] = file.texts(text), text
-            else:
-                X, source["columns"] = training_table(file, left_out)
-        warm_up(progress)
-        kind = tsenet.TSENetClassifier if classifies else tsenet.TSENetRegressor
+            source |= roles
+            left_out = [*target, *(ignore or ()), *roles.values()]
+            for name in left_out:
+                file.column(name)  # its error lists the columns
+            X = training_table(file, left_out) if text is None else file.texts(text)
+        cli.warm_up(progress)
+        kind: Any = tsenet.TSENetClassifier if classifies else tsenet.TSENetRegressor
         make = kind.paper if preset == "paper" else kind
-        model = make(verbose=progress, random_state=seed, n_jobs=jobs, **parameters)
-        model.fit(X, y, **fit_options)
+        model = make(verbose=progress, **parameters)
+        model.fit(X, y, embeddings=vectors, inputs=inputs.value)
         model.source_ = source
         model.save(out)
     _print_fit(model, X, y, out, as_json)
@@ -160,4 +147,4 @@ def _print_fit(model: Any, X: Any, y: Any, out: Path, as_json: bool) -> None:
     else:
         n_scored = count_of(score.n_rows, "labelled row")
         lines.append(f"cross-validated on {n_scored}: {score}")
-    print_result(as_json, fields, *lines)
+    cli.print_result(as_json, fields, *lines)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,16 +9,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tsenet.cli import _options as options
-from tsenet.cli._console import (
-    STDOUT,
-    check_output,
-    is_shard_folder,
-    open_progress,
-    print_result,
-    write_csv,
-)
-from tsenet.cli._options import option
+from tsenet.cli import _shared as cli
 from tsenet.errors import DataError
 
 if TYPE_CHECKING:
@@ -28,31 +18,29 @@ if TYPE_CHECKING:
     from tsenet import Table
     from tsenet.progress import Progress
 
-__all__ = ["predict"]
-
 # Suffixes that promise neither csv nor JSON lines.
 _OTHER_FORMATS = (".json", ".ods", ".parquet", ".pq", ".tsv", ".xls", ".xlsx")
 
 
 def predict(
     context: typer.Context,
-    model: options.Model,
-    data: options.Data,
+    model: cli.Model,
+    data: cli.Data,
     out: Annotated[
-        Path, option("FILE", "csv or jsonl file to write; - for stdout.", "--out", "-o")
-    ] = STDOUT,
-    id_column: options.IdColumn = None,
+        Path, cli.option("FILE", "csv or jsonl file to write; - for stdout.", "--out", "-o")
+    ] = cli.STDOUT,
+    id_column: cli.IdColumn = None,
     explain: Annotated[
-        int | None, option("N", "Add the N strongest reasons for each prediction.", min=1)
+        int | None, cli.option("N", "Add the N strongest reasons for each prediction.", min=1)
     ] = None,
-    embeddings: options.Embeddings = None,
-    encoding: options.Encoding = None,
-    no_header: options.NoHeader = False,
-    jobs: options.Jobs = None,
-    config: options.Config = None,
-    force: options.Force = False,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    embeddings: cli.Embeddings = None,
+    encoding: cli.Encoding = None,
+    no_header: cli.NoHeader = False,
+    jobs: cli.Jobs = None,
+    config: cli.Config = None,
+    force: cli.Force = False,
+    as_json: cli.AsJson = False,
+    quiet: cli.Quiet = False,
 ) -> None:
     """Predict the target of each row: a csv of predictions and probabilities, in the order of the rows.
 
@@ -70,16 +58,14 @@ def predict(
 
     if out.suffix.lower() in _OTHER_FORMATS:
         raise DataError(f"predictions are written as csv or jsonl: {out} has the name of neither")
-    if out != STDOUT:
-        check_output(out, force, data, model, config)
+    if out != cli.STDOUT:
+        cli.check_output(out, force, data, model, config)
     fitted = load_model(model, jobs)
-    as_lines = as_json if out == STDOUT else out.suffix in (".jsonl", ".ndjson")
-    with open_progress(quiet) as progress:
-        if is_shard_folder(data):
+    as_lines = as_json if out == cli.STDOUT else out.suffix in (".jsonl", ".ndjson")
+    with cli.open_progress(quiet) as progress:
+        if cli.is_shard_folder(data):
             reason = "a folder of shards has its columns already"
-            options.refuse_options(
-                context, ("encoding", "no_header", "explain", "embeddings"), reason
-            )
+            cli.refuse_options(context, ("encoding", "no_header", "explain", "embeddings"), reason)
             rows: Iterable[tuple[Table, dict[str, Any]]] = _read_shards(fitted, data, id_column)
         else:
             file = read_file(data, progress, encoding, no_header)
@@ -88,19 +74,16 @@ def predict(
                 id_column = key if key in file.columns else "file"
             keys = {} if id_column is None else {id_column: file.texts(id_column)}
             rows = [(model_input(fitted, file), keys)]
-        vectors = options.read_array(embeddings)
+        vectors = cli.read_array(embeddings)
         parts = (_predictions(fitted, *part, vectors, explain, progress) for part in rows)
-        if out == STDOUT:
-            try:
-                _write(parts, sys.stdout, as_lines)
-                sys.stdout.flush()
-            except BrokenPipeError:  # the reader, such as head, has seen enough
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if out == cli.STDOUT:
+            _write(parts, sys.stdout, as_lines)
+            sys.stdout.flush()
             return
         with atomic_write(out, "w") as stream:
             n_rows, names = _write(parts, stream, as_lines)
     fields = {"out": out, "rows": n_rows, "columns": names}
-    print_result(as_json, fields, f"{n_rows:,} predictions written to {out}")
+    cli.print_result(as_json, fields, f"{n_rows:,} predictions written to {out}")
 
 
 def _read_shards(
@@ -164,6 +147,6 @@ def _write(parts: Iterable[pd.DataFrame], stream: IO[str], as_lines: bool) -> tu
         if as_lines:
             frame.to_json(stream, orient="records", lines=True, force_ascii=False)
         else:
-            write_csv(frame, stream, header=not n_rows)
+            cli.write_csv(frame, stream, header=not n_rows)
         n_rows, names = n_rows + len(frame), list(frame.columns)
     return n_rows, names

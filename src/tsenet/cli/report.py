@@ -7,37 +7,37 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tsenet.cli import _options as options
-from tsenet.cli._console import check_output, open_progress, print_result
-from tsenet.cli._options import option
+from tsenet.cli import _shared as cli
 from tsenet.errors import DataError
 
 if TYPE_CHECKING:
     from tsenet.data import DataFile
 
-__all__ = ["report"]
-
 
 def report(
     context: typer.Context,
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model, or a tree.tsenet.")],
-    out: options.Out,
-    data: Annotated[Path | None, option("DATA", "Rows that show what activates the units.")] = None,
+    out: cli.Out,
+    data: Annotated[
+        Path | None, cli.option("DATA", "Rows that show what activates the units.")
+    ] = None,
     target: Annotated[
-        list[str] | None, option("COLUMN", "Column of true values; default: the target of fit.")
+        list[str] | None, cli.option("COLUMN", "Column of true values; default: the target of fit.")
     ] = None,
-    text: options.Text = None,
-    along: options.Along = None,
+    text: cli.Text = None,
+    along: cli.Along = None,
     show: Annotated[
-        str | None, option("COLUMN", "Column to show for each row; default: its text.")
+        str | None, cli.option("COLUMN", "Column to show for each row; default: its text.")
     ] = None,
-    title: Annotated[str | None, option("TEXT", "Title; default: the model file's name.")] = None,
-    encoding: options.Encoding = None,
-    no_header: options.NoHeader = False,
-    config: options.Config = None,
-    force: options.Force = False,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    title: Annotated[
+        str | None, cli.option("TEXT", "Title; default: the model file's name.")
+    ] = None,
+    encoding: cli.Encoding = None,
+    no_header: cli.NoHeader = False,
+    config: cli.Config = None,
+    force: cli.Force = False,
+    as_json: cli.AsJson = False,
+    quiet: cli.Quiet = False,
 ) -> None:
     """Write a model as one HTML page to explore, offline too.
 
@@ -47,14 +47,14 @@ def report(
     from tsenet.cli._model_data import read_file
     from tsenet.explain.report import write_report
 
-    check_output(out, force, model, data, config)
+    cli.check_output(out, force, model, data, config)
     if data is None:
         columns = ("target", "text", "along", "show")
-        options.refuse_options(context, columns, "only --data has columns")
+        cli.refuse_options(context, columns, "only --data has columns")
     fitted = tsenet.load(model)
     shown: dict[str, Any] = {"along_name": along or "", "title": title or model.stem}
     X, y, texts = None, None, None
-    with open_progress(quiet) as progress:
+    with cli.open_progress(quiet) as progress:
         if data is not None:
             file = read_file(data, progress, encoding, no_header)
             X, y, texts = _rows_of(fitted, file, target, text)
@@ -64,7 +64,7 @@ def report(
             fitted.report(out, X, quote=texts or False, progress=progress, **shown)
         else:
             write_report(out, fitted, X, y, texts=texts, progress=progress, **shown)
-    print_result(as_json, {"out": out}, f"written to {out}")
+    cli.print_result(as_json, {"out": out}, f"written to {out}")
 
 
 def _rows_of(

@@ -8,11 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tsenet.cli import _options as options
-from tsenet.cli._console import open_progress, print_result, refuse_inputs
-from tsenet.cli._options import option
-
-__all__ = ["shard"]
+from tsenet.cli import _shared as cli
 
 
 def shard(
@@ -24,24 +20,24 @@ def shard(
             help="Files with the same columns: csv, tsv, json, jsonl, parquet, txt, or a folder of txt files.",
         ),
     ],
-    out: Annotated[Path, option("DIR", "Folder to make.", "--out", "-o")],
-    text: options.Text = None,
+    out: Annotated[Path, cli.option("DIR", "Folder to make.", "--out", "-o")],
+    text: cli.Text = None,
     label: Annotated[
-        list[str] | None, option("COLUMN", "Column to keep as a label (repeatable).")
+        list[str] | None, cli.option("COLUMN", "Column to keep as a label (repeatable).")
     ] = None,
-    words: options.Words = None,
-    stop_words: options.StopWords = None,
-    settings: options.Set = None,
-    encoding: options.Encoding = None,
-    no_header: options.NoHeader = False,
+    words: cli.Words = None,
+    stop_words: cli.StopWords = None,
+    settings: cli.Set = None,
+    encoding: cli.Encoding = None,
+    no_header: cli.NoHeader = False,
     rows_per_partition: Annotated[
-        int | None, option("N", "Rows that are read at a time.", min=1)
+        int | None, cli.option("N", "Rows that are read at a time.", min=1)
     ] = None,
-    workers: options.Workers = None,
-    config: options.Config = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-    help_all: Annotated[bool, options.help_all(options.WORDS)] = False,
+    workers: cli.Workers = None,
+    config: cli.Config = None,
+    as_json: cli.AsJson = False,
+    quiet: cli.Quiet = False,
+    help_all: Annotated[bool, cli.help_all(cli.WORDS)] = False,
 ) -> None:
     """Write documents as a folder of Parquet shards, for data beyond memory.
 
@@ -51,19 +47,19 @@ def shard(
     from tsenet.data import shard_documents
     from tsenet.errors import count_of
 
-    parameters = options.read_settings(context, settings, options.WORDS)
-    if options.typed(words=words, stop_words=stop_words) or parameters:
+    parameters = cli.read_settings(context, settings, cli.WORDS)
+    if cli.typed(words=words, stop_words=stop_words) or parameters:
         parameters.setdefault("min_documents", 2)
-    vectorizer = options.vectorizer_of(parameters, words, stop_words)
-    common: dict[str, Any] = options.typed(encoding=encoding, rows_per_group=rows_per_partition)
+    vectorizer = cli.vectorizer_of(parameters, words, stop_words)
+    common: dict[str, Any] = cli.typed(encoding=encoding, rows_per_group=rows_per_partition)
     for path in (path for path in data if path.suffix == ".parquet"):  # as shards are called
-        refuse_inputs(out / path.name, path)
-    with open_progress(quiet) as progress, ExitStack() as stack:
+        cli.refuse_inputs(out / path.name, path)
+    with cli.open_progress(quiet) as progress, ExitStack() as stack:
         common |= {"labels": label or (), "progress": progress}
         if workers is not None:
             from tsenet.scale.cluster import Cluster
 
-            cluster = Cluster(**options.workers_of(workers))
+            cluster = Cluster(**cli.workers_of(workers))
             common["map_in_order"] = stack.enter_context(cluster).map
         header = not no_header
         made = shard_documents(
@@ -76,7 +72,7 @@ def shard(
         "labels": list(made.labels),
         "partitions": len(made.partitions),
     }
-    print_result(
+    cli.print_result(
         *(as_json, fields),
         f"{made.n_rows:,} rows, {made.n_columns:,} words, {made.nnz:,} entries",
         f"written to {out}: {count_of(len(made.partitions), 'shard')}",

@@ -6,22 +6,19 @@ from typing import Annotated
 
 import typer
 
-from tsenet.cli import _options as options
-from tsenet.cli._console import open_progress, print_result
+from tsenet.cli import _shared as cli
 from tsenet.errors import DataError
-
-__all__ = ["suggest"]
 
 
 def suggest(
-    model: options.Model,
-    data: options.Data,
+    model: cli.Model,
+    data: cli.Data,
     n: Annotated[int, typer.Option("-n", "--number", min=1, help="Rows to suggest.")] = 20,
-    encoding: options.Encoding = None,
-    no_header: options.NoHeader = False,
-    jobs: options.Jobs = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    encoding: cli.Encoding = None,
+    no_header: cli.NoHeader = False,
+    jobs: cli.Jobs = None,
+    as_json: cli.AsJson = False,
+    quiet: cli.Quiet = False,
 ) -> None:
     """Print the numbers of the rows to label next, one a line, the most useful first; the first row is number 1.
 
@@ -36,7 +33,7 @@ def suggest(
     if not hasattr(fitted, "classes_"):
         raise DataError(f"{model} predicts numbers: tsenet suggest needs a classifier")
     source = fitted.source_ or {}
-    with open_progress(quiet) as progress:
+    with cli.open_progress(quiet) as progress:
         file = read_file(data, progress, encoding, no_header)
         X = model_input(fitted, file)
     cells = [file.texts(name) for name in source.get("targets", ()) if name in file.columns]
@@ -49,4 +46,4 @@ def suggest(
     numbers = rows[fitted.suggest(X.take(rows), n)]
     keys = file.texts(source["id"]) if source.get("id") in file.columns else None
     lines = [f"{i + 1}" if keys is None else f"{i + 1}\t{keys[i]}" for i in numbers.tolist()]
-    print_result(as_json, {"rows": (numbers + 1).tolist()}, *lines)
+    cli.print_result(as_json, {"rows": (numbers + 1).tolist()}, *lines)

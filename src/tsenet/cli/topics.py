@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -10,23 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tsenet.cli import _options as options
-from tsenet.cli._console import (
-    is_shard_folder,
-    open_progress,
-    print_result,
-    refuse_inputs,
-    warm_up,
-    write_csv,
-)
-from tsenet.cli._options import option
+from tsenet.cli import _shared as cli
 from tsenet.errors import DataError
 
 if TYPE_CHECKING:
     from tsenet import TopicModel
     from tsenet.progress import Progress
-
-__all__ = ["topics"]
 
 _MODEL = "tsenet.TopicModel"
 # What is written to the folder of the results.
@@ -46,53 +34,55 @@ def topics(
             "standard input; or a folder made by tsenet shard.",
         ),
     ],
-    out: Annotated[Path, option("DIR", "Folder for the results.", "--out", "-o")],
+    out: Annotated[Path, cli.option("DIR", "Folder for the results.", "--out", "-o")],
     model: Annotated[
-        Path | None, option("FILE", "Use the topics of this model.tsenet; learn none.")
+        Path | None, cli.option("FILE", "Use the topics of this model.tsenet; learn none.")
     ] = None,
-    text: options.Text = None,
-    id_column: options.IdColumn = None,
-    along: options.Along = None,
+    text: cli.Text = None,
+    id_column: cli.IdColumn = None,
+    along: cli.Along = None,
     levels: Annotated[
-        str | None, option("N,N,…", "Topics of each level, from the top down, such as 8,40,200.")
+        str | None,
+        cli.option("N,N,…", "Topics of each level, from the top down, such as 8,40,200."),
     ] = None,
     n_topics: Annotated[
-        int | None, option("N", "Topics of the lowest level; those above are chosen.", "--topics")
+        int | None,
+        cli.option("N", "Topics of the lowest level; those above are chosen.", "--topics"),
     ] = None,
     seed_words: Annotated[
         list[str] | None,
-        option(
+        cli.option(
             "LABEL=WORD,…",
             "Words that start a topic of this label (repeatable).",
         ),
     ] = None,
     merge: Annotated[
         list[str] | None,
-        option("ID,ID,…", "Merge topics of --model into the first of them (repeatable)."),
+        cli.option("ID,ID,…", "Merge topics of --model into the first of them (repeatable)."),
     ] = None,
     rename: Annotated[
-        list[str] | None, option("ID=LABEL", "Label a topic of --model (repeatable).")
+        list[str] | None, cli.option("ID=LABEL", "Label a topic of --model (repeatable).")
     ] = None,
     reduce: Annotated[
-        int | None, option("N", "Show at most N topics, none below another.", min=1)
+        int | None, cli.option("N", "Show at most N topics, none below another.", min=1)
     ] = None,
-    words: options.Words = None,
-    stop_words: options.StopWords = None,
+    words: cli.Words = None,
+    stop_words: cli.StopWords = None,
     no_explorer: Annotated[
         bool,
         typer.Option("--no-explorer", help="Do not write topics.html, which quotes documents."),
     ] = False,
-    settings: options.Set = None,
-    encoding: options.Encoding = None,
-    no_header: options.NoHeader = False,
-    workers: options.Workers = None,
-    seed: options.Seed = 0,
-    jobs: options.Jobs = None,
-    config: options.Config = None,
-    force: options.Force = False,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-    help_all: Annotated[bool, options.help_all(_MODEL, options.WORDS)] = False,
+    settings: cli.Set = None,
+    encoding: cli.Encoding = None,
+    no_header: cli.NoHeader = False,
+    workers: cli.Workers = None,
+    seed: cli.Seed = 0,
+    jobs: cli.Jobs = None,
+    config: cli.Config = None,
+    force: cli.Force = False,
+    as_json: cli.AsJson = False,
+    quiet: cli.Quiet = False,
+    help_all: Annotated[bool, cli.help_all(_MODEL, cli.WORDS)] = False,
 ) -> None:
     """Learn a hierarchy of topics from documents, or find known topics in new ones (--model).
 
@@ -109,54 +99,51 @@ def topics(
     from tsenet.data.text import without_html
     from tsenet.scale import Blocks
 
-    parameters = options.read_settings(context, settings, _MODEL, options.WORDS)
-    is_sharded = is_shard_folder(data)
+    parameters: dict[str, Any] = {"random_state": seed, "n_jobs": jobs}
+    parameters |= cli.read_settings(context, settings, _MODEL, cli.WORDS)
+    is_sharded = cli.is_shard_folder(data)
     _check_options(context, is_sharded)
     for name in ("", *_FILES):
-        refuse_inputs(out / name, data, config, stop_words)
-    vectorizer = options.vectorizer_of(parameters, words, stop_words, _MODEL)
-    parameters |= options.typed(
-        vectorizer=vectorizer,
+        cli.refuse_inputs(out / name, data, config, stop_words)
+    parameters |= cli.typed(
+        vectorizer=cli.vectorizer_of(parameters, words, stop_words, _MODEL),
         levels=_sizes_of(levels),
         n_topics=n_topics,
         seed_words=_seed_groups(seed_words),
     )
-    labels = {name.strip(): label.strip() for name, label in _pairs(rename, "--rename")}
-    merged = [[name.strip() for name in group.split(",")] for group in merge or ()]
+    labels = dict(_pairs(rename, "--rename"))
+    found = tsenet.TopicModel(**parameters)
+    found._validate_params()  # before files are read
     if id_column is None and data.is_dir() and not is_sharded:
         id_column = "file"
     documents: list[str] = []
-    strengths: Iterable[Any] = ()
     with (
         atomic_folder(out, force=force) as folder,
-        open_progress(quiet) as progress,
-        Blocks(data, **options.workers_of(workers)) if is_sharded else nullcontext() as blocks,
+        cli.open_progress(quiet) as progress,
+        Blocks(data, **cli.workers_of(workers)) if is_sharded else nullcontext() as blocks,
     ):
         if blocks is None:
-            wanted = options.typed(text=text or "text", along=along, id=id_column).values()
+            wanted = cli.typed(text=text or "text", along=along, id=id_column).values()
             file = read_file(data, progress, encoding, no_header, list(wanted))
             documents = file.texts(text or "text")
-        warm_up(progress, network=False)
-        if model is not None:
-            found = tsenet.load(model, kind="TopicModel").set_params(n_jobs=jobs)
-            for group in merged:
-                found.merge(group, documents)
-            found.rename(labels)
+        cli.warm_up(progress, network=False)
+        if model is None:
+            found.set_params(progress=progress).fit(documents if blocks is None else blocks)
+            found.set_params(progress=None)
         else:
-            parameters |= {"random_state": seed, "n_jobs": jobs, "progress": progress}
-            found = tsenet.TopicModel(**parameters)
-            if blocks is not None or reduce is not None:
-                found.fit(documents if blocks is None else blocks).set_params(progress=None)
-            else:
-                strengths = [found.fit_transform(documents)]
+            found = tsenet.load(model, kind="TopicModel").set_params(n_jobs=jobs)
+            for group in merge or ():
+                found.merge(_parts_of(group), documents)
+            found.rename(labels)
         if reduce is not None:
             found.reduce(reduce)
-        if model is None or merged or labels or reduce is not None:
+        new_documents = None if model is None else documents or None
+        if model is None or merge or labels or reduce is not None:
             _write_topics(found, folder, progress)
             if not no_explorer:
                 found.report(
                     folder / "topics.html",
-                    None if model is None else documents or None,
+                    new_documents,
                     quote=blocks is None and list(map(without_html, documents)),
                     along=None if along is None else file.column(along).tolist(),
                     along_name=along or "",
@@ -164,11 +151,9 @@ def topics(
                     progress=progress,
                 )
         progress.start("topics of documents", None)
-        if blocks is not None:
-            strengths = blocks.map(found.transform)
         n_documents, n_without = _write_documents(
             found,
-            strengths or [found.transform(documents)],
+            [found.transform(new_documents)] if blocks is None else blocks.map(found.transform),
             id_column or "document",
             None if id_column is None else file.column(id_column).tolist(),
             folder / "documents.csv",
@@ -200,7 +185,7 @@ def _check_options(context: typer.Context, is_sharded: bool) -> None:
         (given["no_explorer"], ("along",), "only topics.html shows it"),
     ):
         if applies:
-            options.refuse_options(context, names, reason)
+            cli.refuse_options(context, names, reason)
 
 
 def _sizes_of(levels: str | None) -> tuple[int, ...] | None:
@@ -216,16 +201,19 @@ def _sizes_of(levels: str | None) -> tuple[int, ...] | None:
 def _pairs(texts: Iterable[str] | None, flag: str) -> Iterator[tuple[str, str]]:
     """The two sides of NAME=VALUE."""
     for text in texts or ():
-        name, equals, value = text.partition("=")
-        if not (equals and name.strip() and value.strip()):
+        name, _, value = (part.strip() for part in text.partition("="))
+        if not (name and value):
             raise typer.BadParameter(f"write NAME=VALUE, not {text!r}", param_hint=flag)
         yield name, value
 
 
+def _parts_of(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")]
+
+
 def _seed_groups(texts: list[str] | None) -> dict[str, list[str]] | None:
     """Words by label."""
-    pairs = _pairs(texts, "--seed-words")
-    return {label.strip(): re.split(r"\s*,\s*", words.strip()) for label, words in pairs} or None
+    return {label: _parts_of(words) for label, words in _pairs(texts, "--seed-words")} or None
 
 
 def _write_topics(model: TopicModel, folder: Path, progress: Progress) -> None:
@@ -290,7 +278,7 @@ def _write_documents(
             frame[key] += n_documents
             if ids is not None:
                 frame[key] = ["" if ids[row] is None else str(ids[row]) for row in frame[key]]
-            write_csv(frame, stream, header=not n_documents)
+            cli.write_csv(frame, stream, header=not n_documents)
             n_documents += part.shape[0]
             n_without += without.size
     return n_documents, n_without
@@ -315,7 +303,7 @@ def _print_topics(
     n_documents = counts.pop("documents")
     shown = ", ".join(f"{size:,}" for size in sizes) or "none"
     odd = [f"{count:,} {name}" for name, count in counts.items() if count]
-    print_result(
+    cli.print_result(
         *(as_json, fields),
         f"{n_documents:,} documents, {n_words:,} words, {n_grouped:,} of them in topics; topics per level: {shown}",
         *([f"among the documents: {', '.join(odd)}"] if odd else []),

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
 
 _MIN_GROUPED = 0.05  # fit() warns if a smaller share of the words is in topics
 _LABEL_WORDS = 3
+_LEAST = 0.01  # smaller strengths of topics are left out
 _DRAWN = 20_000  # documents of a folder that topics are learned from
 _FINITE = np.finfo(np.float64).max
 
@@ -396,9 +397,7 @@ class TopicModel(TransformerMixin, SavedEstimator):
             As :meth:`transform` returns it.
         """
         self.fit(texts, **fit_params)
-        if is_outside_memory(texts):
-            return self.transform(texts)
-        return self._strengths_of(self._rows_of(None))[:, self._columns(None)]
+        return self.transform(texts if is_outside_memory(texts) else None)
 
     # ---- topics shown
 
@@ -652,11 +651,7 @@ class TopicModel(TransformerMixin, SavedEstimator):
     # ---- topics of documents
 
     def transform(
-        self,
-        texts: Any,
-        *,
-        level: int | None = None,
-        min_strength: float = 0.01,
+        self, texts: Any = None, *, level: int | None = None, min_strength: float = _LEAST
     ) -> Any:
         """Return the strength of each topic in each document, from 0 to 1.
 
@@ -668,8 +663,8 @@ class TopicModel(TransformerMixin, SavedEstimator):
 
         Parameters
         ----------
-        texts : sequence of str, table, or a folder of shards
-            The documents.
+        texts : sequence of str, table, or a folder of shards, optional
+            The documents; default: those the model was fitted on.
         level : int, optional
             Only the topics of this level; default: all of ``topics_``.
         min_strength : float, default=0.01
@@ -683,12 +678,13 @@ class TopicModel(TransformerMixin, SavedEstimator):
         check_is_fitted(self, "tree_")
         columns = self._columns(level)
         if is_outside_memory(texts):
-            blocks = [
-                self._hierarchy.strengths(self._rows_of(table), min_strength)[:, columns]
-                for table in tables_of(texts, self.vocabulary_)
-            ]
+            tables = tables_of(texts, self.vocabulary_)
+            blocks = [self.transform(t, level=level, min_strength=min_strength) for t in tables]
             return sp.vstack(blocks, format="csr")
-        return self._hierarchy.strengths(self._rows_of(texts), min_strength)[:, columns]
+        rows = self._rows_of(texts)
+        if min_strength == _LEAST:
+            return self._strengths_of(rows)[:, columns]
+        return self._hierarchy.strengths(rows, min_strength)[:, columns]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Ids of the topics, one for each column that :meth:`transform` gives without ``level``."""
@@ -940,9 +936,9 @@ class TopicModel(TransformerMixin, SavedEstimator):
     def _strengths_of(self, rows: BinaryRows) -> Any:
         """Strength of all topics in documents; that of the documents of ``fit`` is computed once."""
         if rows is not self._rows:
-            return self._hierarchy.strengths(rows)
+            return self._hierarchy.strengths(rows, _LEAST)
         if self._strengths is None:
-            self._strengths = self._hierarchy.strengths(rows)
+            self._strengths = self._hierarchy.strengths(rows, _LEAST)
         return self._strengths
 
     def _column(self, topic: str) -> int:

@@ -1,4 +1,4 @@
-"""Options that several commands share; ``--config`` files; ``--set NAME=VALUE`` for all parameters of an estimator.
+"""What the commands share: one-line errors, safe outputs, printed results, ``--set``, ``--config`` and common options.
 
 A default has one place, the library's signature: an option is None unless it was typed, and only typed ones are passed
 on. Nothing heavy is imported before a command runs, so that ``--help`` answers at once.
@@ -11,48 +11,183 @@ import difflib
 import importlib
 import inspect
 import json
+import logging
+import os
+import sys
 import tomllib
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
-from tsenet.cli._console import SETTINGS
-from tsenet.errors import DataError
+from tsenet.errors import DataError, TSENetError
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tsenet.progress import Progress
+
+#: The output path that means standard output.
+STDOUT = Path("-")
 #: The function that says how words are chosen and counted; its parameters can be set too.
 WORDS = "tsenet.data.word_vectorizer"
-# Parameters that have an option of their own, and those that the shell cannot give.
-_OPTION_OF = {
-    "random_state": "--seed",
-    "n_jobs": "--jobs",
-    "n_words": "--words",
-    "stop_words": "--stop-words",
-    "unlabeled": "--unlabeled",
-    "seed_words": "--seed-words",
-    "levels": "--levels",
-    "n_topics": "--topics",
-}
-_NOT_SETTABLE = ("vectorizer", "wiring", "client", "progress", "verbose")
+# Keys of ``ctx.meta``: parameters that the configuration file or --set names; whether to show tracebacks.
+_SETTINGS, _DEBUG = "tsenet.settings", "tsenet.debug"
+# A spreadsheet takes a cell that begins with one of these for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# Parameters that the shell cannot give, and one whose option does more.
+_NOT_SETTABLE = ("vectorizer", "wiring", "client", "progress", "verbose", "unlabeled")
 
 
-def option(metavar: str, help: str, *flags: str, **limits: Any) -> Any:
-    """Declare an option that takes a value."""
-    return typer.Option(*flags, metavar=metavar, help=help, **limits)
+# ---- errors
 
 
-def typed(**options: Any) -> dict[str, Any]:
-    """Return the options that are not None: those that were typed."""
-    return {name: value for name, value in options.items() if value is not None}
+class PlainErrors(TyperGroup):
+    """Commands whose expected errors are one line on stderr instead of a traceback."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take ``--debug`` wherever it stands, also behind the name of the command."""
+        ctx.meta[_DEBUG] = "--debug" in args
+        return super().parse_args(ctx, [argument for argument in args if argument != "--debug"])
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; exit with 1 after an expected error, with 130 after Ctrl-C."""
+        try:
+            with _plain_warnings():
+                return super().invoke(ctx)
+        except KeyboardInterrupt:
+            _stop(ctx, "interrupted, nothing written", 130)
+        except BrokenPipeError:  # the reader, such as head, has seen enough; typer ends quietly
+            raise
+        except TSENetError as error:
+            _stop(ctx, f"error: {error}", 1)
+        except OSError as error:
+            named = error.filename is not None and error.strerror is not None
+            message = f"{error.filename}: {error.strerror}" if named else str(error)
+            _stop(ctx, f"error: {message}", 1)
+        except ValueError as error:  # the estimator refuses a value
+            if not ctx.meta.get(_SETTINGS):
+                raise
+            _stop(ctx, f"error: {error} (see --set, --help-all)", 1)
 
 
-def refuse_options(context: typer.Context, names: Iterable[str], reason: str) -> None:
-    """Raise a usage error for the first of these options that was typed."""
-    for option in context.command.params:
-        if option.name in names and context.params.get(str(option.name)):
-            flag = option.opts[0]
-            raise typer.BadParameter(f"{reason}, so {flag} does not apply", param_hint=flag)
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Print warnings for the user as one line on stderr, without the source line."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        typer.echo(f"warning: {message}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = show
+        yield
+
+
+def _stop(ctx: typer.Context, message: str, code: int) -> NoReturn:
+    if ctx.meta.get(_DEBUG):
+        import traceback
+
+        traceback.print_exc()
+    typer.echo(" ".join(message.split()), err=True)
+    raise typer.Exit(code) from None
+
+
+# ---- inputs and outputs
+
+
+def is_shard_folder(data: Path) -> bool:
+    """Whether a path is a finished folder of shards rather than a file or a folder of texts."""
+    return (data / "shards.json").is_file()
+
+
+def check_output(path: Path, force: bool, *inputs: Path | str | None) -> None:
+    """Raise an OSError, before any work, if the file cannot be written or is one of the inputs."""
+    if path == STDOUT:
+        raise OSError("only predictions can be written to standard output: give the name of a file")
+    refuse_inputs(path, *inputs)
+    if path.exists() and not force:
+        raise FileExistsError(f"{path} exists: choose another name, or add --force to replace it")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder: give the name of a file")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {path.parent} to write {path.name} to")
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(f"{path.parent} cannot be written to")
+
+
+def refuse_inputs(out: Path, *inputs: Path | str | None) -> None:
+    """Raise FileExistsError if the output is one of the inputs, or a file of an input folder; links are followed."""
+    if not out.exists():
+        return
+    for path in (Path(name) for name in inputs if name is not None and Path(name).exists()):
+        belongs = is_shard_folder(path) or ".txt" in map(str.lower, out.suffixes)
+        if out.samefile(path) or (belongs and path.resolve() in out.resolve().parents):
+            raise FileExistsError(
+                f"{out} would replace the input {path}: write to another file or folder "
+                "(--force does not replace inputs)"
+            )
+
+
+def write_csv(frame: pd.DataFrame, stream: IO[str], *, header: bool = True) -> None:
+    """Write a table as csv; texts that a spreadsheet would run as a formula get a leading ``'``."""
+    frame = frame.rename(columns=_no_formula)
+    texts = frame.select_dtypes(exclude="number").columns
+    frame = frame.assign(**{name: frame[name].map(_no_formula) for name in texts})
+    frame.to_csv(stream, index=False, header=header, lineterminator="\n")
+
+
+def _no_formula(cell: Any) -> Any:
+    if not isinstance(cell, str) or not cell.startswith(_FORMULA):
+        return cell
+    try:
+        float(cell)  # -1.5 is a number
+    except ValueError:
+        return f"'{cell}"
+    return cell
+
+
+# ---- what is printed
+
+
+def print_result(as_json: bool, fields: Mapping[str, Any], *lines: str) -> None:
+    """Print a result: its fields as one JSON object, null where a number is not finite, or the lines."""
+    if as_json:
+        text = json.dumps(fields, default=lambda value: getattr(value, "item", value.__str__)())
+        finite = json.loads(text, parse_constant=lambda _: None)
+        lines = (json.dumps(finite, ensure_ascii=False),)
+    typer.echo("\n".join(lines))
+
+
+@contextmanager
+def open_progress(quiet: bool) -> Iterator[Progress]:
+    """Show bars on a terminal; a line per finished stage where stderr goes to a file or another program."""
+    from tsenet.progress import BarProgress, LogProgress, Progress
+
+    if quiet:
+        yield Progress()
+    elif sys.stderr.isatty():
+        with BarProgress() as bars:
+            yield bars
+    else:
+        logger = logging.getLogger("tsenet.cli")
+        logger.handlers = [logging.StreamHandler(sys.stderr)]
+        logger.propagate = False
+        logger.setLevel(logging.INFO)
+        yield LogProgress(logger)
+
+
+def warm_up(progress: Progress, *, network: bool = True) -> None:
+    """Compile the kernels, as a stage of its own; ``network``: those of networks too."""
+    import tsenet
+
+    progress.start("kernels (the first use on a machine compiles them)", None)
+    tsenet.warmup(network=network)
+    progress.finish()
 
 
 # ---- parameters of the library: --set and --help-all
@@ -66,9 +201,9 @@ def read_settings(
     Raises
     ------
     typer.BadParameter
-        If a name is no parameter of the functions, or has an option of its own.
+        If a name is no parameter of the functions.
     """
-    settings = dict(context.meta.setdefault(SETTINGS, {}))
+    settings = dict(context.meta.setdefault(_SETTINGS, {}))
     for assignment in assignments or []:
         name, equals, text = assignment.partition("=")
         if not equals:
@@ -78,24 +213,11 @@ def read_settings(
     for name in settings:
         if name in known:
             continue
-        hint = "see --help-all"
-        if name in _OPTION_OF:
-            hint = f"use {_OPTION_OF[name]}"
-        elif close := difflib.get_close_matches(name, known, n=3):
-            hint = f"did you mean {' or '.join(close)}?"
+        close = difflib.get_close_matches(name, known, n=3)
+        hint = f"did you mean {' or '.join(close)}?" if close else "see --help-all"
         raise typer.BadParameter(f"there is no parameter {name!r}: {hint}", param_hint="--set")
-    context.meta[SETTINGS] = dict(settings)
-    for function in functions:
-        check_values(_loaded(function), settings)
+    context.meta[_SETTINGS] = dict(settings)
     return settings
-
-
-def check_values(estimator: Any, settings: Mapping[str, Any]) -> None:
-    """Raise scikit-learn's ValueError for a value that an estimator's fit would refuse."""
-    from sklearn.utils._param_validation import validate_parameter_constraints
-
-    constraints = getattr(estimator, "_parameter_constraints", {})
-    validate_parameter_constraints(constraints, settings, getattr(estimator, "__name__", ""))
 
 
 def read_array(path: Path | None) -> Any:
@@ -130,7 +252,7 @@ def _parameters_of(function: str) -> list[str]:
     return [
         name
         for name, parameter in inspect.signature(_loaded(function)).parameters.items()
-        if parameter.kind is parameter.KEYWORD_ONLY and name not in (*_OPTION_OF, *_NOT_SETTABLE)
+        if parameter.kind is parameter.KEYWORD_ONLY and name not in _NOT_SETTABLE
     ]
 
 
@@ -180,7 +302,7 @@ def vectorizer_of(
     if not options:
         return None
     vectorizer = word_vectorizer(**{**defaults, **options})
-    check_values(type(vectorizer), vectorizer.get_params(deep=False))
+    vectorizer._validate_params()
     return vectorizer
 
 
@@ -213,7 +335,7 @@ def _read_config(ctx: typer.Context, path: Path | None) -> Path | None:
     for key, value in table.items():
         parameter = known.get(key.replace("_", "-"))
         if parameter is None and "set" in known:
-            ctx.meta.setdefault(SETTINGS, {})[key.replace("-", "_")] = value
+            ctx.meta.setdefault(_SETTINGS, {})[key.replace("-", "_")] = value
             continue
         if parameter is None or parameter.name == "config":
             raise DataError(f"{path}: {key!r} is not an option of tsenet {ctx.info_name}")
@@ -223,7 +345,26 @@ def _read_config(ctx: typer.Context, path: Path | None) -> Path | None:
     return path
 
 
-# ---- the options themselves
+# ---- common options
+
+
+def option(metavar: str, help: str, *flags: str, **limits: Any) -> Any:
+    """Declare an option that takes a value."""
+    return typer.Option(*flags, metavar=metavar, help=help, **limits)
+
+
+def typed(**options: Any) -> dict[str, Any]:
+    """Return the options that are not None: those that were typed."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def refuse_options(context: typer.Context, names: Iterable[str], reason: str) -> None:
+    """Raise a usage error for the first of these options that was typed."""
+    for option in context.command.params:
+        if option.name in names and context.params.get(str(option.name)):
+            flag = option.opts[0]
+            raise typer.BadParameter(f"{reason}, so {flag} does not apply", param_hint=flag)
+
 
 Data = Annotated[
     Path,
