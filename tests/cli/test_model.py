@@ -153,6 +153,18 @@ json = true
         assert (scores["rows"], scores["unlabelled"]) == (150, 150)
         assert "--unlabeled -1" in run(*command, "--force").stderr
 
+    def test_whole_numbers_that_pandas_wrote_with_a_fraction(
+        self, frame: pd.DataFrame, tmp_path: Path
+    ) -> None:
+        """A column of whole numbers and blank cells is 0.0, 1.0, … in the csv; other files have 0, 1, …"""
+        rows = frame[list("abcd")].assign(kind=frame["e"].where(np.arange(N_ROWS) % 2 == 0))
+        rows.to_csv(tmp_path / "d.csv", index=False)
+        frame[list("abcd")].assign(kind=frame["e"]).to_csv(tmp_path / "test.csv", index=False)
+        model = tmp_path / "m.tsenet"
+        fine("fit", tmp_path / "d.csv", "--target", "kind", *QUICK_FIT, "-o", model)
+        assert tsenet.load(model).classes_.tolist() == [0, 1]
+        assert scores_of(model, tmp_path / "test.csv")["rows"] == N_ROWS
+
 
 # ---- predict
 

@@ -23,7 +23,7 @@ ORDER += ["estimators", "", "cli"]
 UPWARD_BY_DESIGN = {("skeleton/tree.py", "tsenet"), ("expansion/wiring.py", "tsenet")}
 WITHOUT_TORCH_OR_SKLEARN = {"skeleton", "expansion"}
 # Documented in spite of their names: of named tuples, of Python, and a tensor's count of changes in place.
-DOCUMENTED = {"_replace", "_asdict", "_fields", "_make", "_exit", "_version"}
+DOCUMENTED = {"_replace", "_asdict", "_fields", "_make", "_exit", "_version", "_validate_params"}
 
 
 def place(*parts: str) -> str:

@@ -191,8 +191,9 @@ def target_of(
         return _target_numbers(file, names, unlabeled), False
     if known.nunique() == 1:
         raise DataError(f"{label} holds only one class, {quoted(known.iloc[0])}: give two or more")
-    if whole and (known == numbers[known.index].map("{:.0f}".format)).all():  # "007" is a name
-        texts = texts.map(int, na_action="ignore").astype(object).where(texts.notna(), None)
+    digits = known.str.removesuffix(".0")  # which pandas writes where a column has blank cells
+    if whole and (digits == numbers[known.index].map("{:.0f}".format)).all():  # "007" is a name
+        texts = numbers.map(int, na_action="ignore").astype(object).where(texts.notna(), None)
     return np.array(texts.tolist(), object if len(known) < len(texts) else None), True
 
 

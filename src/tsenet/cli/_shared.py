@@ -377,7 +377,7 @@ Data = Annotated[
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by tsenet fit.")]
 Encoding = Annotated[str | None, option("NAME", "Encoding of a text file, such as latin-1.")]
 NoHeader = Annotated[
-    bool, typer.Option("--no-header", help="The csv has no header; its columns are called 1, 2, …")
+    bool, typer.Option("--no-header", help="The csv has no header: its columns are called 1, 2, …")
 ]
 Out = Annotated[Path, option("FILE", "File to write.", "--out", "-o")]
 IdColumn = Annotated[
@@ -389,11 +389,11 @@ Workers = Annotated[
     str | None, option("WHERE", "Number of processes to start, or address of a Dask cluster.")
 ]
 Unlabeled = Annotated[
-    str | None, option("VALUE", "Value that marks rows without a target, as a blank cell does.")
+    str | None, option("VALUE", "Value that marks rows without a target; blank cells always do.")
 ]
 Embeddings = Annotated[
     Path | None,
-    option("FILE", "npy file of vectors of the rows, from an encoder."),
+    option("FILE", "npy file with an embedding of each row."),
 ]
 Words = Annotated[int | None, option("N", "Keep only the N most frequent words.", min=2)]
 StopWords = Annotated[
@@ -407,7 +407,7 @@ Jobs = Annotated[
 ]
 Set = Annotated[
     list[str] | None,
-    option("NAME=VALUE", "Set any other parameter (repeatable); see --help-all.", "--set"),
+    option("NAME=VALUE", "Set any parameter (repeatable); see --help-all.", "--set"),
 ]
 Config = Annotated[
     Path | None,

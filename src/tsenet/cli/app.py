@@ -34,7 +34,7 @@ def _show_version(value: bool) -> None:
 app = typer.Typer(
     name="tsenet",
     cls=PlainErrors,
-    help="Tree-structured networks and topics, learned from data.",
+    help="Learn topics from documents, and train sparse networks on documents or tables.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help: loading rich alone takes longer than all the rest

@@ -30,10 +30,10 @@ def evaluate(
     as_json: cli.AsJson = False,
     quiet: cli.Quiet = False,
 ) -> None:
-    """Score the predictions of a model against the true values; rows without one are left out.
+    """Score a model's predictions against true values.
 
-    Prints accuracy and log loss, and for each class precision, recall, F1 and AUC, and the confusion matrix; for
-    numbers R2, RMSE and MAE.
+    Prints accuracy and log loss, precision, recall, F1 and AUC of each class, and the confusion matrix; for numbers,
+    R2, RMSE and MAE. Rows without a true value are left out.
     """
     import numpy as np
 

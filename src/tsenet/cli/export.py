@@ -25,13 +25,13 @@ def export(
     force: cli.Force = False,
     as_json: cli.AsJson = False,
 ) -> None:
-    """Convert a saved model for other programs: a tree to BIF, a network to ONNX."""
+    """Convert a saved model for other programs: to BIF or ONNX."""
     from tsenet import LatentTree
     from tsenet.store import load, write_bif, write_onnx
 
     out = bif or onnx
     if out is None or (bif is not None and onnx is not None):
-        raise typer.BadParameter("give one of --bif FILE and --onnx FILE")
+        raise typer.BadParameter("give one of them", param_hint="--bif FILE or --onnx FILE")
     cli.check_output(out, force, model)
     fitted = load(model)
     kind = type(fitted).__name__

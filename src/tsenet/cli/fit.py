@@ -22,19 +22,19 @@ _OF_FILES = ("text", "id_column", "ignore", "words", "stop_words", "encoding", "
 def fit(
     context: typer.Context,
     data: cli.Data,
-    target: Annotated[
-        list[str], cli.option("COLUMN", "Column to predict; several for several labels.")
-    ],
+    target: Annotated[list[str], cli.option("COLUMN", "Column to predict (repeatable).")],
     out: cli.Out,
     text: Annotated[
         str | None, cli.option("COLUMN", "Learn from the words of this column alone.")
     ] = None,
     id_column: cli.IdColumn = None,
-    ignore: Annotated[list[str] | None, cli.option("COLUMN", "Column to leave out.")] = None,
+    ignore: Annotated[
+        list[str] | None, cli.option("COLUMN", "Column to leave out (repeatable).")
+    ] = None,
     unlabeled: cli.Unlabeled = None,
     embeddings: cli.Embeddings = None,
     inputs: Annotated[
-        Inputs, typer.Option(help="both: predictions need --embeddings of their rows, too.")
+        Inputs, typer.Option(help="What predictions read: words, or embeddings too (both).")
     ] = Inputs.words,
     task: Annotated[
         Task,
@@ -42,7 +42,7 @@ def fit(
     ] = Task.auto,
     preset: Annotated[
         Preset,
-        typer.Option(help="paper: the recipe of Chen, Li and Zhang (2018); --set changes it."),
+        typer.Option(help="paper: the recipe of Chen, Li and Zhang (2018)."),
     ] = Preset.default,
     words: cli.Words = None,
     stop_words: cli.StopWords = None,
@@ -57,10 +57,10 @@ def fit(
     quiet: cli.Quiet = False,
     help_all: Annotated[bool, cli.help_all(_ESTIMATOR, cli.WORDS)] = False,
 ) -> None:
-    """Learn to predict columns of a table, or of documents, and write the model.
+    """Fit a classifier or regressor to a table or to documents.
 
-    The structure of the network is learned from all rows without their target, so rows with a blank target help as
-    well. The model is trained on all labelled rows; a cross-validated score is printed at the end.
+    The structure of the network is learned without the target, so rows with a blank target help too. The model is
+    trained on all labelled rows; a cross-validated score is printed at the end.
 
     DATA may be a folder made by tsenet shard: then the rows need not fit into memory, and the target is a label column
     of the folder.
@@ -139,7 +139,7 @@ def _print_fit(model: Any, X: Any, y: Any, out: Path, as_json: bool) -> None:
     if n_unlabelled:
         names = " and ".join(map(repr, model.source_["targets"]))
         lines.append(
-            f"{n_unlabelled:,} of {n_rows:,} rows have no {names}: they are unlabelled rows"
+            f"{n_unlabelled:,} of {n_rows:,} rows have no {names} and are used as unlabelled rows"
         )
     lines.append(f"{count_of(history.n_epochs, 'epoch')}; written to {out}")
     if score is None:

@@ -27,7 +27,8 @@ def predict(
     model: cli.Model,
     data: cli.Data,
     out: Annotated[
-        Path, cli.option("FILE", "csv or jsonl file to write; - for stdout.", "--out", "-o")
+        Path,
+        cli.option("FILE", "csv or jsonl file to write; default: standard output.", "--out", "-o"),
     ] = cli.STDOUT,
     id_column: cli.IdColumn = None,
     explain: Annotated[
@@ -42,15 +43,15 @@ def predict(
     as_json: cli.AsJson = False,
     quiet: cli.Quiet = False,
 ) -> None:
-    """Predict the target of each row: a csv of predictions and probabilities, in the order of the rows.
+    """Predict the target of each row.
 
-    The columns are those of tsenet fit: a model of texts reads the column that was its --text. DATA must have columns
-    of these names; others are ignored.
+    Writes a csv of predictions and probabilities, in the order of the rows. DATA must have the columns that the model
+    was fitted on, by name, in any order; other columns are ignored.
 
-    With --explain N, each row also has the N columns that add most to the output of its prediction: to the log-odds
-    of the predicted class, or to the predicted number.
+    With --explain N, each row also has the N columns that contribute most to its prediction: to the log-odds of the
+    predicted class, or to the predicted number.
 
-    With --json and without --out, one JSON object for each row. Texts that a spreadsheet would run as a formula,
+    With --json and without --out, prints one JSON object per row. Texts that a spreadsheet would run as a formula,
     such as =A1, get a leading ' in the csv. The rows of a folder made by tsenet shard are read a part at a time.
     """
     from tsenet._system.atomic import atomic_write

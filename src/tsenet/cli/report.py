@@ -39,7 +39,7 @@ def report(
     as_json: cli.AsJson = False,
     quiet: cli.Quiet = False,
 ) -> None:
-    """Write a model as one HTML page to explore, offline too.
+    """Write a model as one HTML page to explore, also offline.
 
     With --data the page quotes rows: share it only with people who may see the data.
     """

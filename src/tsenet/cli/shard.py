@@ -39,7 +39,7 @@ def shard(
     quiet: cli.Quiet = False,
     help_all: Annotated[bool, cli.help_all(cli.WORDS)] = False,
 ) -> None:
-    """Write documents as a folder of Parquet shards, for data beyond memory.
+    """Write documents as Parquet shards, for data beyond memory.
 
     The files are read in pieces and may be larger than memory; --workers counts words in several processes, and the
     folder is the same for any number of them.

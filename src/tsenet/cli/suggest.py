@@ -20,10 +20,11 @@ def suggest(
     as_json: cli.AsJson = False,
     quiet: cli.Quiet = False,
 ) -> None:
-    """Print the numbers of the rows to label next, one a line, the most useful first; the first row is number 1.
+    """Suggest which rows to label next.
 
-    The model is unsure of these rows, they are typical of many others, and they differ from each other. Rows whose
-    target is known are left out, if DATA has the column. With --id in fit, each line also has the row's key.
+    Prints the numbers of these rows, one per line, the most useful first; the first row of DATA is number 1. If the
+    model was fitted with --id, the row's key follows. The model is unsure of these rows, they are typical of many
+    others, and they differ from each other. Rows that already have a target are left out.
     """
     import numpy as np
 

@@ -36,7 +36,7 @@ def topics(
     ],
     out: Annotated[Path, cli.option("DIR", "Folder for the results.", "--out", "-o")],
     model: Annotated[
-        Path | None, cli.option("FILE", "Use the topics of this model.tsenet; learn none.")
+        Path | None, cli.option("FILE", "Find the topics of this model; learn none.")
     ] = None,
     text: cli.Text = None,
     id_column: cli.IdColumn = None,
@@ -84,14 +84,15 @@ def topics(
     quiet: cli.Quiet = False,
     help_all: Annotated[bool, cli.help_all(_MODEL, cli.WORDS)] = False,
 ) -> None:
-    """Learn a hierarchy of topics from documents, or find known topics in new ones (--model).
+    """Learn a hierarchy of topics from documents.
 
     Writes topics.html to explore in a browser, topics.md to read, topics.json for programs, documents.csv with the
-    topics of each document, model.tsenet for new documents and Python, and tree.tsenet, its tree; with --model
-    documents.csv alone.
+    topics of each document, model.tsenet for new documents and for Python, and tree.tsenet, its tree.
 
-    To edit topics, give the documents and the model again: tsenet topics DATA --model FILE --merge Z2.1,Z2.4
-    --rename Z2.1=Sport --reduce 20 --out DIR. Then all files are written.
+    With --model, nothing is learned: documents.csv then has the topics of that model in these documents.
+
+    To edit topics, give the same documents and the model: tsenet topics DATA --model FILE --merge Z2.1,Z2.4
+    --rename Z2.1=Sport --reduce 20 --out DIR. This writes all files.
     """
     import tsenet
     from tsenet._system.atomic import atomic_folder

@@ -143,7 +143,7 @@ def expand(
             rule = "balanced" if link_rule == "context" and layers else link_rule
             of_level = islice(tiles, tiles_of(pair.n_upper))
             layers.append(wire_layer(pair, of_level, density, rule, seed, contexts, report))
-        report.finish(f"{sum(layer.n_edges for layer in layers)} links")
+        report.finish(f"{sum(layer.n_edges for layer in layers):,} links")
     names = tuple(tree.names[tree.layer(level)] for level in range(tree.n_levels + 1))
     return Wiring(tuple(layers), names, link_rule)
 

@@ -133,7 +133,7 @@ def find_islands(
         tables[members[:size]] = table[:size]
         priors.append(prior)
         progress.advance(size)
-    progress.finish(f"{len(priors)} groups, {int(alive.sum())} variables left over")
+    progress.finish(f"{len(priors):,} groups, {int(alive.sum()):,} variables left over")
     return Layer(latent_of, np.array(priors), tables), alive
 
 
@@ -298,7 +298,7 @@ def learn_layer(
             break
     if rounds:  # the last round may have left groups of one variable: dissolve them
         layer, soft, _ = _reassign(layer, soft, counter, options, workers, only_alone=True)
-    progress.finish(f"{layer.n_latents} groups")
+    progress.finish(f"{layer.n_latents:,} groups")
     return layer, soft
 
 

@@ -237,7 +237,7 @@ def train(
         if best is not None:
             engine.net.load_state_dict(best)
         history = replace(history, stopped=stopped)
-        report.finish(repr(history))
+        report.finish(str(history))
     return history
 
 

@@ -853,13 +853,16 @@ class History:
         return made
 
     def __repr__(self) -> str:
+        return f"History({self})"
+
+    def __str__(self) -> str:
         parts = [f"{self.n_epochs} epochs"]
         if self.train_loss:
             parts.append(f"train loss {self.train_loss[-1]:.4g}")
         if self.best_epoch is not None:
             parts.append(f"best score {self.best_score:.4g} in epoch {self.best_epoch + 1}")
         parts.append(f"stopped: {self.stopped}" if self.stopped else "not stopped")
-        return f"History({', '.join(parts)})"
+        return ", ".join(parts)
 
 
 # ---- files
