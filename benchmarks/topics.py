@@ -136,7 +136,7 @@ def _tsenet(data: Documents, sizes: Sequence[int] | None, top_words: int) -> Hie
     def table(documents: Documents) -> Table:
         return Table.of(documents.counts, names=documents.words.tolist())
 
-    model = TopicModel(levels=sizes, top_words=top_words, random_state=0, n_jobs=1)
+    model = TopicModel(levels=sizes, top_words=top_words, random_state=0)
     topics = model.fit(table(data)).topics_
     levels = sorted(topics["level"].unique(), reverse=True)
     rows = [np.flatnonzero(topics["level"] == level) for level in levels]

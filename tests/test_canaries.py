@@ -52,7 +52,7 @@ def tree() -> dict[str, Any]:
 
 def topics() -> dict[str, Any]:
     """The topics of documents."""
-    model = TopicModel(random_state=0, n_jobs=1).fit(documents()[0])
+    model = TopicModel(random_state=0).fit(documents()[0])
     return {"words": len(model.vocabulary_), "topics": sorted(model.topics_["label"])}
 
 

@@ -38,8 +38,8 @@ model = tsenet.TopicModel(n_words=2000, min_documents=5, random_state=0).fit(doc
 model.topics_[["id", "level", "label", "share", "coherence"]].head(8).round(3)
 
 # %% [markdown]
-# `coherence` is the NPMI of a topic's words within ten words of text: 1 if they always occur together, 0 if they are independent. Words
-# that go with no others are in no topic:
+# `coherence` is the NPMI of a topic's words in the documents: 1 if they always occur together, 0 if they are independent. Words
+# that do not go with any others are in no topic:
 
 # %%
 print(model.tree_)

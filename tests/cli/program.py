@@ -15,7 +15,7 @@ SUBJECTS = (
     ("galaxy", "telescope", "orbit", "comet"),
 )
 # Options that make the commands quick on small data.
-QUICK_TOPICS = ("--jobs", "1", "--quiet")
+QUICK_TOPICS = ("--quiet",)
 QUICK_FIT = ("--set", "max_epochs=20", "--set", "learning_rate=0.01", "--jobs", "1", "--quiet")
 
 

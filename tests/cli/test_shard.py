@@ -69,7 +69,7 @@ class TestShard:
 
 class TestTopics:
     def test_are_those_of_the_file(self, data: Path, shards: Path, tmp_path: Path) -> None:
-        common = ("--quiet", "--no-explorer", "--jobs", "1", "--out")
+        common = ("--quiet", "--no-explorer", "--out")
         fine("topics", data, *common, tmp_path / "a")
         fine("topics", shards, *common, tmp_path / "b")
         one, other = (tsenet.load(tmp_path / name / "tree.tsenet") for name in "ab")

@@ -125,7 +125,7 @@ def test_targets_that_cannot_be_it_are_refused(
 ) -> None:
     rows, kinds = three
     model = TSENetClassifier(**QUICK).fit(rows, kinds + 1)
-    with pytest.raises(DataError, match="cannot be what the model predicts: it holds 'a'"):
+    with pytest.raises(DataError, match="does not hold what the model predicts: it holds 'a'"):
         model.score(rows, ["a", "b", "c"] * 100)
     with pytest.raises(DataError, match="all 300 rows are without one"):
         model.score(rows, [None] * 300)

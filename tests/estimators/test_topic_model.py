@@ -80,7 +80,7 @@ class TestTopics:
         assert TopicModel(**QUICK).fit(noisy).ungrouped_ == ("noise",)
 
     def test_any_seed_same_topics(self, fitted: TopicModel, texts: list[str]) -> None:
-        again = clone(fitted).set_params(n_jobs=2, random_state=7).fit(texts)
+        again = clone(fitted).set_params(random_state=7).fit(texts)
         assert again.tree_ == fitted.tree_
         assert again.topics_.equals(fitted.topics_)
 
@@ -346,7 +346,7 @@ class TestInput:
         "wrong",
         [
             *({"min_size": "1"}, {"min_coherence": 2}, {"top_words": 0}),
-            *({"levels": 8}, {"n_topics": 0}, {"n_jobs": 0}),
+            *({"levels": 8}, {"n_topics": 0}),
         ],
     )
     def test_parameters_are_checked(self, wrong: dict[str, Any]) -> None:

@@ -36,18 +36,8 @@ def command(verb: str, data: Path, out: Path) -> list[str]:
     if verb == "fit":
         options = ["--target", "y", "--ignore", "text", "--out", str(out), "--jobs", "1"]
         return ["fit", str(data), *options, "--set", "max_epochs=20000"]
-    return [
-        "topics",
-        str(data),
-        "--text",
-        "text",
-        "--out",
-        str(out),
-        "--set",
-        "min_documents=1",
-        "--jobs",
-        "1",
-    ]
+    options = ["--text", "text", "--out", str(out), "--set", "min_documents=1"]
+    return ["topics", str(data), *options]
 
 
 def start(*arguments: str) -> subprocess.Popen[str]:

@@ -43,7 +43,7 @@ def suggest(
         [all(column[i].strip() in blank for column in cells) for i in range(file.n_rows)]
     )
     if not rows.size:
-        raise DataError(f"every row of {data} has its target: there is nothing to label")
+        raise DataError(f"every row of {data} already has a target: there is nothing to label")
     numbers = rows[fitted.suggest(X.take(rows), n)]
     keys = file.texts(source["id"]) if source.get("id") in file.columns else None
     lines = [f"{i + 1}" if keys is None else f"{i + 1}\t{keys[i]}" for i in numbers.tolist()]

@@ -77,7 +77,6 @@ def topics(
     no_header: cli.NoHeader = False,
     workers: cli.Workers = None,
     seed: cli.Seed = 0,
-    jobs: cli.Jobs = None,
     config: cli.Config = None,
     force: cli.Force = False,
     as_json: cli.AsJson = False,
@@ -100,7 +99,7 @@ def topics(
     from tsenet.data.text import without_html
     from tsenet.scale import Blocks
 
-    parameters: dict[str, Any] = {"random_state": seed, "n_jobs": jobs}
+    parameters: dict[str, Any] = {"random_state": seed}
     parameters |= cli.read_settings(context, settings, _MODEL, cli.WORDS)
     is_sharded = cli.is_shard_folder(data)
     _check_options(context, is_sharded)
@@ -132,7 +131,7 @@ def topics(
             found.set_params(progress=progress).fit(documents if blocks is None else blocks)
             found.set_params(progress=None)
         else:
-            found = tsenet.load(model, kind="TopicModel").set_params(n_jobs=jobs)
+            found = tsenet.load(model, kind="TopicModel")
             for group in merge or ():
                 found.merge(_parts_of(group), documents)
             found.rename(labels)

@@ -163,14 +163,14 @@ class TableEstimator(SavedEstimator):
         texts: Any = None,
         **options: Any,
     ) -> None:
-        """Write the model as one HTML page to explore: its units, what they go with, and how it was trained.
+        """Write the model as one HTML page to explore: its units, what they respond to, and how it was trained.
 
         Parameters
         ----------
         path : path
             The file to write; one of that name is replaced.
         X, y : optional
-            Rows that show what moves the units and which classes they speak for, and their targets.
+            Rows that show what activates the units and which classes they support, and the targets of these rows.
         texts : sequence of str, optional
             What to show of each row; default: the texts themselves, if ``X`` is texts. The page quotes it.
         **options

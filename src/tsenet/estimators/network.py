@@ -653,18 +653,18 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         self._network_options = trained.net.options
 
     def prune(self, n_parameters: int, X: Any) -> Self:
-        """Remove the weakest weights of all layers, in place and in rounds; after each, train the others.
+        """Remove the weakest weights of all layers, in place and in rounds; train the others after each round.
 
         The strength of a weight is its size, times the root mean square of what it reads, times how strongly the
-        outputs depend on what it moves. Every output keeps a path from the input. The weights that are left learn to
-        answer as the whole network did, so no label is needed. Removed weights are 0 and stay so in all further
-        training. Latents, links and feature units that no output reads any more leave the network and its wiring;
-        files and predictions cost what is left.
+        outputs depend on the unit it leads to. Every output keeps a path from the input. The remaining weights are
+        trained to reproduce the predictions of the whole network, so no labels are needed. Removed weights are 0 and
+        stay 0 in all further training. Latents, links and feature units that no output reads any more leave the
+        network and its wiring, so files become smaller and predictions faster.
 
         Parameters
         ----------
         n_parameters : int
-            Number of trained numbers to keep at most.
+            Maximum number of trained parameters to keep.
         X : table, (N, V), or texts
             Rows like those the model was fitted on.
 
@@ -680,7 +680,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         sizes = pruning_sizes(self.net_, inputs, n_parameters)
         loss, recipe = self.targets_.loss, self._recipe()
         answers = loss.soft_targets(self._predictor.outputs(inputs, None, self.n_jobs))
-        taught = Labelled(inputs, np.arange(len(inputs)), answers)
+        rows = Labelled(inputs, np.arange(len(inputs)), answers)
         with self._progress() as report:
             for size in sizes:
                 remove_weakest(self.net_, inputs, size)
@@ -690,13 +690,13 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
                 seeds = self._next_seeds(seed_sequence(self.random_state))
                 n_epochs = _LAST_EPOCHS if size == n_parameters else _EPOCHS_BETWEEN
                 trainer = Trainer(loss, recipe, seeds, report)
-                trained = trainer.train_as_before(self.net_, taught, n_epochs)
+                trained = trainer.train_as_before(self.net_, rows, n_epochs)
                 self._keep(trained, inputs)
         return self
 
     @property
     def n_parameters_(self) -> int:
-        """Number of trained numbers; of a pruned network, of those that its outputs depend on."""
+        """Number of trained parameters; of a pruned network, of those that its outputs depend on."""
         from tsenet.network.compact import n_used_parameters
 
         check_is_fitted(self, "history_")
@@ -756,7 +756,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """Share of each column in the network's answers, (V,); the sum is 1.
+        """Importance of each column, (V,); the sum is 1.
 
         The mean size of what a column adds to the outputs (see :func:`tsenet.explain.explain_prediction`), over up to
         200 training rows; the levels of a category count as one column.
@@ -930,9 +930,9 @@ class TSENetClassifier(ClassifierMixin, TSENetEstimator):
         linear teacher, which the network follows. None after ``init="random"``, ``linear_skip=False``, ``partial_fit``
         and in a loaded model.
     feature_importances_ : ndarray (V,)
-        Share of each column in the network's answers.
+        Importance of each column; the sum is 1.
     n_parameters_ : int
-        Number of trained numbers.
+        Number of trained parameters.
     targets_ : Targets
         What the targets are: it encodes ``y`` and decodes raw outputs.
     binary_rule_ : BinaryRule
@@ -1019,7 +1019,7 @@ class TSENetClassifier(ClassifierMixin, TSENetEstimator):
         return outputs[:, 0] if isinstance(self.targets_.loss, BinaryLoss) else outputs
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, embeddings: Any = None) -> float:
-        """Share of rows predicted right; for several labels, of rows with all known labels right.
+        """Accuracy; for several labels, the share of rows whose known labels are all right.
 
         Rows without a known label are left out.
         """
@@ -1029,7 +1029,7 @@ class TSENetClassifier(ClassifierMixin, TSENetEstimator):
         check_consistent_length(predicted, values, sample_weight)
         if predicted.shape != values.shape or _are_texts(predicted) != _are_texts(values):
             raise DataError(
-                f"y cannot be what the model predicts: it holds {values.tolist()[0]!r}, "
+                f"y does not hold what the model predicts: it holds {values.tolist()[0]!r}, "
                 f"a prediction is {predicted.tolist()[0]!r}"
             )
         right = predicted == values
@@ -1039,22 +1039,22 @@ class TSENetClassifier(ClassifierMixin, TSENetEstimator):
         return float(np.average(right[known], weights=weights))
 
     def suggest(self, X: Any, n: int = 20) -> NDArray[np.int64]:
-        """Choose the rows to label next: the model is unsure of them, they are typical, and they differ.
+        """Choose rows to label next: the model is unsure of them, they are typical, and they differ from each other.
 
-        The rows are divided into ``n`` groups of similar ones, by k-means in which a row counts by how unsure the model
-        is of its class; of each group the row in the middle is chosen.
+        The rows are divided into ``n`` clusters by k-means, in which each row is weighted by how unsure the model is of
+        its class; the row closest to the centre of each cluster is chosen.
 
         Parameters
         ----------
         X : table, (N, V), or texts
             Rows without a label.
         n : int, default=20
-            How many to choose; all rows if there are not more.
+            How many rows to choose; all of them if ``X`` has no more.
 
         Returns
         -------
         ndarray of int64, (n,)
-            Numbers of rows of ``X``; groups about which the model is least certain come first.
+            Positions in ``X``; rows of the clusters that the model is least certain of come first.
 
         Examples
         --------
@@ -1163,8 +1163,8 @@ def _finite(parts: list[NDArray[Any]]) -> NDArray[Any]:
     if not finite.all():
         row = int(np.argmin(finite.reshape(len(answers), -1).all(axis=1)))
         raise DataError(
-            f"row {row} is too far from the rows the network was fitted on: its answer is not finite. "
-            "Look for values in a wrong unit"
+            f"row {row} is too far from the rows the network was fitted on: its prediction is not "
+            "finite. Check the units of its values"
         )
     return answers
 

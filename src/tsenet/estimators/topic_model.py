@@ -32,7 +32,6 @@ from tsenet.data.text import (
 from tsenet.errors import DataError, listed
 from tsenet.estimators.base import (
     FROM_1,
-    THREADS,
     SavedEstimator,
     as_json,
     fill_vectorizer,
@@ -108,11 +107,8 @@ class TopicModel(TransformerMixin, SavedEstimator):
         Do not show topics of level 1 whose words hardly occur in the same documents (NPMI); −1 shows all.
     random_state : int, Generator, RandomState, SeedSequence or None, default=None
         Seed of the documents drawn from a folder that does not fit into memory; nothing else depends on it.
-    n_jobs : int or None, default=None
-        Threads that count words and read a folder; None for all cores. The result does not depend on it.
     progress : bool, callable, Progress or None, default=None
-        Whether to show progress.
-
+        Whether to show progress; a callable gets ``(stage, done, total)``.
 
     Attributes
     ----------
@@ -163,7 +159,6 @@ class TopicModel(TransformerMixin, SavedEstimator):
         "n_topics": [FROM_1, None],
         "min_size": [Interval(Real, 0, None, closed="left")],
         "min_coherence": [Interval(Real, -1, 1, closed="both")],
-        "n_jobs": THREADS,
     }
 
     tree_: LatentTree
@@ -192,7 +187,6 @@ class TopicModel(TransformerMixin, SavedEstimator):
         min_size: float = 0,
         min_coherence: float = -1,
         random_state: Any = None,
-        n_jobs: int | None = None,
         progress: Any = None,
     ) -> None:
         self.n_words = n_words
@@ -206,7 +200,6 @@ class TopicModel(TransformerMixin, SavedEstimator):
         self.min_size = min_size
         self.min_coherence = min_coherence
         self.random_state = random_state
-        self.n_jobs = n_jobs
         self.progress = progress
 
     # ---- learning
@@ -872,7 +865,7 @@ class TopicModel(TransformerMixin, SavedEstimator):
         tree, arrays = self.tree_.to_parts()
         meta = {
             # How it was run is no part of the model: the same topics are the same file.
-            "params": as_json({**self.get_params(deep=False), "n_jobs": None, "progress": None}),
+            "params": as_json({**self.get_params(deep=False), "progress": None}),
             "tree": tree,
             **vectorizer_parts(self, self.vocabulary_),
             "labels": dict(self._labels),

@@ -55,7 +55,6 @@ class LatentTreeTransformer(TransformerMixin, TableEstimator):
     progress : bool, callable, Progress or None, default=None
         Whether to show progress; a callable gets ``(stage, done, total)``.
 
-
     Attributes
     ----------
     tree_ : LatentTree

@@ -224,7 +224,7 @@ class TSENet(nn.Module):
 
     @property
     def n_parameters(self) -> int:
-        """Number of trained numbers."""
+        """Number of trained parameters."""
         return sum(parameter.numel() for parameter in self.parameters())
 
     def summary(self) -> pandas.DataFrame:
