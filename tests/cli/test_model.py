@@ -447,7 +447,7 @@ class TestColumns:
         (("fit", "d.csv", "--target", "kind", "-o", ".", "--force"), "is a folder"),
         (("fit", "d.csv", "--target", "kind", "--target", "a", "-o", "m"), "not numbers"),
         (("predict", "d.csv", "d.csv"), "cannot be loaded"),
-        (("predict", "tree.tsenet", "d.csv"), "holds a LatentTree, which predicts nothing"),
+        (("predict", "tree.tsenet", "d.csv"), "holds a LatentTree, which predicts no target"),
         (("predict", "d.csv", "d.csv", "-o", "out.xlsx"), "csv or jsonl"),
         (("evaluate", "missing.tsenet", "d.csv"), "there is no file missing.tsenet"),
     ],

@@ -58,6 +58,9 @@ class TestShard:
         assert folder.labels == {"subject": "string"}
         assert any(" " in name for name in folder.names)
         assert "finished shards" in error_of(*command)
+        (tmp_path / "mine").mkdir()
+        (tmp_path / "mine" / "notes.txt").write_text("mine")
+        assert "such as notes.txt" in error_of("shard", data, "--out", tmp_path / "mine")
 
     @pytest.mark.slow
     def test_words_are_counted_by_several_processes(self, data: Path, tmp_path: Path) -> None:

@@ -122,7 +122,10 @@ class TestResults:
         assert "Sport" in (out / "topics.md").read_text("utf-8")
         assert second not in pd.read_csv(out / "documents.csv")["topic"].tolist()
         fine(*command, "--reduce", "2", "--force", "--no-explorer")
-        assert len(tsenet.load(out / "model.tsenet").topics_) == 2
+        reduced = tsenet.load(out / "model.tsenet").topics_
+        listed = json.loads((out / "topics.json").read_text("utf-8"))["topics"]
+        assert [topic["name"] for topic in listed] == reduced["id"].tolist()
+        assert len(reduced) == 2
         assert "--merge" in run(*command, *edits).stderr
         wrong = ("--model", results / "model.tsenet", "--rename")
         assert "NAME=VALUE" in run(*command, *wrong, "Sport", "--force").stderr

@@ -35,10 +35,10 @@ def load_model(path: Path, jobs: int | None) -> Any:
     fitted = tsenet.load(path)
     if isinstance(fitted, tsenet.TSENetClassifier | tsenet.TSENetRegressor):
         return fitted.set_params(n_jobs=jobs)
-    use = "tsenet fit writes a model that predicts"
+    use = "write a model with tsenet fit"
     if isinstance(fitted, tsenet.TopicModel):
-        use = f"tsenet topics DATA --model {path} --out DIR finds its topics in new documents"
-    raise DataError(f"{path} holds a {type(fitted).__name__}, which predicts nothing: {use}")
+        use = f"find its topics in documents with tsenet topics DATA --model {path} --out DIR"
+    raise DataError(f"{path} holds a {type(fitted).__name__}, which predicts no target: {use}")
 
 
 def read_file(

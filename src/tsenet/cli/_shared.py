@@ -13,6 +13,7 @@ import inspect
 import json
 import logging
 import os
+import re
 import sys
 import tomllib
 import warnings
@@ -267,7 +268,8 @@ def help_all(*functions: str) -> Any:
             loaded = _loaded(function)
             pages = "\n".join(inspect.getdoc(part) or "" for part in (loaded, loaded.__init__))
             described = pages.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
-            typer.echo(f"\nNAME=VALUE for --set ({function}):\n\n{described}")
+            plain = re.sub(r":\w+:`([^`]*)`", r"\1", described).replace("``", "")
+            typer.echo(f"\nNAME=VALUE for --set ({function}):\n\n{plain}")
         raise typer.Exit
 
     text = "Show this message and all parameters that --set takes, then exit."
@@ -383,7 +385,7 @@ Out = Annotated[Path, option("FILE", "File to write.", "--out", "-o")]
 IdColumn = Annotated[
     str | None, option("COLUMN", "Column that identifies the rows; outputs include it.", "--id")
 ]
-Text = Annotated[str | None, option("COLUMN", "Column of the text; default: text.")]
+Text = Annotated[str | None, option("COLUMN", "Column that contains the text; default: text.")]
 Along = Annotated[str | None, option("COLUMN", "Show topics over its dates, or by its labels.")]
 Workers = Annotated[
     str | None, option("WHERE", "Number of processes to start, or address of a Dask cluster.")

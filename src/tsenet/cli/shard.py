@@ -1,4 +1,4 @@
-"""``tsenet shard``: text or tables in, a folder of shards out."""
+"""``tsenet shard``: documents in, a folder of shards out."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from tsenet.cli import _shared as cli
+from tsenet.errors import DataError
 
 
 def shard(
@@ -20,7 +21,7 @@ def shard(
             help="Files with the same columns: csv, tsv, json, jsonl, parquet, txt, or a folder of txt files.",
         ),
     ],
-    out: Annotated[Path, cli.option("DIR", "Folder to make.", "--out", "-o")],
+    out: Annotated[Path, cli.option("DIR", "Folder to create.", "--out", "-o")],
     text: cli.Text = None,
     label: Annotated[
         list[str] | None, cli.option("COLUMN", "Column to keep as a label (repeatable).")
@@ -31,7 +32,7 @@ def shard(
     encoding: cli.Encoding = None,
     no_header: cli.NoHeader = False,
     rows_per_partition: Annotated[
-        int | None, cli.option("N", "Rows that are read at a time.", min=1)
+        int | None, cli.option("N", "Rows per shard; a shard is read whole.", min=1)
     ] = None,
     workers: cli.Workers = None,
     config: cli.Config = None,
@@ -54,6 +55,9 @@ def shard(
     common: dict[str, Any] = cli.typed(encoding=encoding, rows_per_group=rows_per_partition)
     for path in (path for path in data if path.suffix == ".parquet"):  # as shards are called
         cli.refuse_inputs(out / path.name, path)
+    others = [path for path in out.glob("*") if path.suffix != ".parquet"]
+    if others and not cli.is_shard_folder(out):
+        raise DataError(f"{out} contains other files, such as {others[0].name}: name a new folder")
     with cli.open_progress(quiet) as progress, ExitStack() as stack:
         common |= {"labels": label or (), "progress": progress}
         if workers is not None:

@@ -180,7 +180,7 @@ def _check_options(context: typer.Context, is_sharded: bool) -> None:
         (is_sharded, ("merge",), "merging needs documents that are in memory"),
         (not is_sharded, ("workers",), "only a folder made by tsenet shard is processed in parts"),
         (learns, ("merge", "rename"), "the ids of topics are known only after they are learned"),
-        (not learns, learning, "a model has its topics already"),
+        (not learns, learning, "the topics come from --model"),
         (not learns and not edits, ("along",), "--model alone writes no topics.html"),
         (given["no_explorer"], ("along",), "only topics.html shows it"),
     ):

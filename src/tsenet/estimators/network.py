@@ -60,7 +60,6 @@ from tsenet.scale.blocks import in_blocks, is_outside_memory
 from tsenet.skeleton.tree import LatentTree
 from tsenet.store.files import (
     arrays_under,
-    names_or,
     names_unless,
     network_arrays,
     read_network,
@@ -857,10 +856,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         if self._of_embeddings is not None:
             arrays.update(_under("embeddings", self._of_embeddings._asdict()))
         if tree is not None:
-            meta["tree"] = {
-                "inputs": names_unless(tree.names[: tree.n_observed], rule.names),
-                "latents": list(tree.names[tree.n_observed :]),
-            }
+            meta["tree"] = list(tree.latent_names)  # the other names are those of the rule
             arrays.update(_under("tree", tree.to_parts()[1]))
         return meta, arrays
 
@@ -879,11 +875,8 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             model.wiring = parts.wiring
         model.tree_ = None
         if meta["tree"] is not None:
-            names = [*names_or(meta["tree"]["inputs"], rule.names), *meta["tree"]["latents"]]
-            fields = {"names": names, "rule": meta["rule"]}
+            fields = {"names": [*rule.names, *meta["tree"]], "rule": meta["rule"]}
             model.tree_ = LatentTree.from_parts(fields, arrays_under("tree", arrays))
-            if model.tree_.n_observed != rule.n_variables:
-                raise ValueError("the tree does not fit the columns")
         model.scaling_, model.source_ = parts.scaling, parts.source
         model._network_options = parts.options
         model._n_runs = meta["n_runs"]

@@ -461,7 +461,10 @@ class TopicModel(TransformerMixin, SavedEstimator):
 
     @cached_property
     def view_(self) -> TopicView:
-        """The topics as nested :class:`tsenet.explain.Topic`, and those that are not shown, with the reasons."""
+        """The topics of ``topics_`` as nested :class:`tsenet.explain.Topic`, and those left out, with the reasons.
+
+        Topics that :meth:`reduce` chose are not nested.
+        """
         check_is_fitted(self, "tree_")
         least = self.min_size
         if isinstance(least, int) and not isinstance(least, bool):
@@ -475,7 +478,12 @@ class TopicModel(TransformerMixin, SavedEstimator):
             *(self.tree_, stats.share, words, self._titles(words)),
             *(stats.information, stats.coherence),
         )
-        return view_topics(topics, min_size=least, min_coherence=self.min_coherence, keep=keep)
+        view = view_topics(topics, min_size=least, min_coherence=self.min_coherence, keep=keep)
+        if self._selection is None:
+            return view
+        known = {topic.name: topic for topic in every_topic(view.topics)}
+        chosen = [known[name] for name in self._selection if name in known]
+        return replace(view, topics=tuple(replace(topic, children=()) for topic in chosen))
 
     def _words_of(self, column: int) -> list[TopicWord]:
         """The words that describe a latent."""
@@ -505,18 +513,9 @@ class TopicModel(TransformerMixin, SavedEstimator):
         return titles
 
     @cached_property
-    def _chosen(self) -> list[Topic]:
-        """The topics of ``topics_``, nested; those that :meth:`reduce` chose are not nested."""
-        if self._selection is None:
-            return list(self.view_.topics)
-        known = {topic.name: topic for topic in every_topic(self.view_.topics)}
-        chosen = [known[name] for name in self._selection if name in known]
-        return [replace(topic, children=()) for topic in chosen]
-
-    @cached_property
     def _shown(self) -> list[Topic]:
         """The topics of ``topics_``, in its order."""
-        return list(every_topic(self._chosen))
+        return list(every_topic(self.view_.topics))
 
     def rename(self, labels: Mapping[str, str]) -> Self:
         """Give topics labels of your own; they stay when the model is fitted again (see :meth:`pin`).
@@ -635,10 +634,11 @@ class TopicModel(TransformerMixin, SavedEstimator):
         if n_topics is not None and (n_topics is True or not FROM_1.is_satisfied_by(n_topics)):
             raise DataError(f"n_topics must be a whole number from 1 on, or None, not {n_topics!r}")
         self._selection = None
+        self._clear_cache()
         if n_topics is not None:
             chosen = choose_topics(self.view_.topics, n_topics)
             self._selection = tuple(topic.name for topic in chosen)
-        self._clear_cache()
+            self._clear_cache()
         return self
 
     # ---- topics of documents
@@ -801,7 +801,7 @@ class TopicModel(TransformerMixin, SavedEstimator):
             clean, split = self.vectorizer_.build_preprocessor(), self.vectorizer_.build_tokenizer()
             tokens = (split(clean(text or "")) for text in texts)
         present = self._strengths_of(rows)[:, self._columns(None)] >= PRESENT
-        scores = hierarchy_scores(self._chosen, self._word_table(rows), present, tokens=tokens)
+        scores = hierarchy_scores(self.view_.topics, self._word_table(rows), present, tokens=tokens)
         frame = pd.DataFrame(scores)
         frame["word_coverage"] = 1.0 - len(self.ungrouped_) / max(1, self.tree_.n_observed)
         return frame
@@ -853,7 +853,7 @@ class TopicModel(TransformerMixin, SavedEstimator):
             texts=quotes,
             along=along,
             along_name=along_name,
-            topics=self._chosen,
+            topics=self.view_.topics,
             strengths=strengths,
             progress=progress,
             **{"title": "Topics", "words": True, **options},
@@ -973,7 +973,7 @@ class TopicModel(TransformerMixin, SavedEstimator):
 
     def _clear_cache(self) -> None:
         """Forget what is derived from the tree, the labels and the parameters."""
-        for name in ("view_", "_chosen", "_shown"):
+        for name in ("view_", "_shown"):
             self.__dict__.pop(name, None)
 
 
