@@ -414,7 +414,8 @@ class NetworkFit(Trainer):
         if isinstance(self.loss, MulticlassLoss):
             known = np.eye(self.loss.n_outputs)[known]
         guessed = targets[labelled.rows]
-        targets[labelled.rows] = np.where(np.isnan(known), guessed, known.reshape(guessed.shape))
+        known = known.reshape(guessed.shape)
+        targets[labelled.rows] = np.where(np.isnan(known), guessed, known)
         weights = None
         if labelled.weights is not None:
             mean = labelled.weights.mean(axis=0)
