@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import sem
 from sklearn.metrics import log_loss
 
+from tests.training.examples import labelled
+from tsenet.network.predictor import Inputs
 from tsenet.training.linear_teacher import calibrated_score, losses_by_part, standard_error
 from tsenet.training.targets import (
     BinaryLoss,
+    Labelled,
     Loss,
     MulticlassLoss,
     MultilabelLoss,
     RegressionLoss,
 )
+
+
+def held(targets: np.ndarray, weights: Any = None) -> Labelled:
+    return labelled(Inputs(np.zeros((len(targets), 1), np.float32)), targets, weights)
 
 
 @pytest.mark.parametrize("n_rows", [37, 4])
@@ -33,7 +42,7 @@ def test_losses_by_part_are_scikit_learns(n_rows: int, weighted: bool) -> None:
         )
         for k in range(min(10, n_rows))
     ]
-    found = losses_by_part(MulticlassLoss(3), outputs, targets, weights)
+    found = losses_by_part(MulticlassLoss(3), held(targets, weights), outputs)
     assert found == pytest.approx(np.array(expected))
 
 
@@ -60,11 +69,11 @@ def test_a_calibrated_score_does_not_depend_on_how_sure_outputs_are(
     outputs = true + rng.normal(size=(200, loss.n_outputs))
     score = calibrated_score(loss)
     assert score is not None
-    values = [score(targets, f * outputs, None) for f in (0.5, 1.0, 5.0)]
+    values = [score(held(targets), f * outputs) for f in (0.5, 1.0, 5.0)]
     assert values == pytest.approx([values[0]] * 3, rel=1e-3)
     tried = [-loss.gradient(f * outputs, targets)[0] for f in np.linspace(0.1, 5, 200)]
     assert values[0] == pytest.approx(max(tried), abs=5e-3)
-    assert np.isfinite(score(targets, 1e6 * outputs, None))
+    assert np.isfinite(score(held(targets), 1e6 * outputs))
 
 
 def test_squared_error_is_its_own_score() -> None:

@@ -87,7 +87,8 @@ def test_blend_gives_a_useless_part_no_say() -> None:
     truth = 2.0 * np.eye(3)[CLASSES] + RNG.normal(size=(N_ROWS, 3))
     noise = RNG.normal(size=(N_ROWS, 3))
     against = -truth
-    share = blend_weights([truth, noise, against], CLASSES, None, MulticlassLoss(3))
+    rows = Labelled(Inputs(COUNTS), np.arange(N_ROWS), CLASSES)
+    share = blend_weights(MulticlassLoss(3), rows, [truth, noise, against])
 
     assert share[0] > 0.5
     assert share[1] * noise.std() < 0.2 * share[0] * truth.std()

@@ -23,7 +23,7 @@ from tsenet.training.targets import BinaryLoss, History, Labelled, MulticlassLos
 def scripted(scores: Sequence[float]) -> Callable[..., float]:
     """A score that takes these values one after another."""
     coming = iter(scores)
-    return lambda targets, predictions, weights: next(coming)
+    return lambda held, outputs: next(coming)
 
 
 class Recorder(Engine):
@@ -135,11 +135,12 @@ class TestScores:
         engine = make_engine(inputs)
         seen: list[float] = []
 
-        def accuracy(targets: Any, outputs: Any, weights: Any) -> float:
+        def accuracy(held: Labelled, outputs: Any) -> float:
             now = engine.outputs(inputs, validation.rows).astype(np.float64)
             assert np.array_equal(outputs, now)
             seen.append(BinaryLoss().gradient(now, validation.targets, validation.weights)[0])
-            return float(accuracy_score(targets, outputs[:, 0] > 0, sample_weight=weights))
+            right = accuracy_score(held.targets, outputs[:, 0] > 0, sample_weight=held.weights)
+            return float(right)
 
         options = TrainingOptions(0.02, 8, max_epochs=4)
         history = train(engine, kept, validation=validation, score=accuracy, options=options)

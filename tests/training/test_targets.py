@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.utils.class_weight import compute_sample_weight
 
+from tests.training.examples import labelled
 from tsenet.errors import DataError
+from tsenet.network.predictor import Inputs
 from tsenet.training.targets import (
     BinaryLoss,
     ClassTargets,
@@ -25,6 +27,7 @@ from tsenet.training.targets import (
     ValueTargets,
     learn_targets,
     read_targets,
+    score_of,
     targets_from_parts,
 )
 
@@ -228,3 +231,17 @@ def test_the_file_form_is_whole(y: Any, classification: bool) -> None:
     assert repr(again.to_parts()) == repr(targets.to_parts())
     with pytest.raises(ValueError, match="unknown"):
         targets_from_parts({"kind": "other"}, {})
+
+
+def test_scores_of_labels_take_a_weight_for_each_label() -> None:
+    """As ``class_weight`` gives them: errors that weigh nothing do not count."""
+    labels, targets = np.array([[0.0, 1.0], [1.0, np.nan], [1.0, 0.0]]), LabelTargets(2)
+    outputs = np.array(
+        [[-1.0, 1.0], [-1.0, 1.0], [1.0, -1.0]]
+    )  # one error: the first label of row 1
+    weights = np.array([[1.0, 1.0], [0.0, 1.0], [1.0, 1.0]])
+    held = labelled(Inputs(np.zeros((3, 1), np.float32)), labels, weights)
+    score = score_of("accuracy", targets)
+    assert score is not None
+    assert score(held, outputs) == 1.0
+    assert score(held._replace(weights=None), outputs) == pytest.approx((2 / 3 + 1) / 2)

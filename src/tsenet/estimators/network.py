@@ -647,8 +647,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         self.net_, self.history_ = trained.net, trained.history
         self.cv_score_ = None
         if trained.unseen is not None:
-            outputs, true = trained.unseen
-            self.cv_score_ = cross_validated_score(self.targets_, true, outputs)
+            self.cv_score_ = cross_validated_score(self.targets_, *trained.unseen)
         self._network_options = trained.net.options
 
     def prune(self, n_parameters: int, X: Any) -> Self:

@@ -42,6 +42,7 @@ _READERS_SPARSE, _READERS_DENSE = 8, 4  # of each column, if the user names no d
 _LEAST_DENSITY_DENSE = 0.05
 _LEAST_DENSITY, _MOST_DENSITY = 0.005, 0.2
 
+_Units = tuple[int, int, int]  # a level, and the first and last of some of its units
 Float32 = NDArray[np.float32]
 Int32 = NDArray[np.int32]
 
@@ -525,14 +526,6 @@ class LayerPair:
         return np.asarray(n * np.log(np.maximum(n, 1.0)))
 
 
-class _Units(NamedTuple):
-    """Upper units ``first..last`` of a level."""
-
-    level: int
-    first: int
-    last: int
-
-
 def tiles_of(n_units: int) -> int:
     """Tiles of a level."""
     return -(-n_units // UNITS_PER_TILE)
@@ -564,11 +557,11 @@ def count_layers(
     """
     sizes = tree.layer_sizes
     units = [
-        _Units(level, first, last)
+        (level, first, last)
         for level in range(first_level or len(sizes), len(sizes))
         for first, last in chunks(sizes[level], UNITS_PER_TILE)
     ]
-    n_bytes = [4 * (u.last - u.first) * (2 * sizes[u.level - 1] + sizes[u.level]) for u in units]
+    n_bytes = [4 * (b - a) * (2 * sizes[level - 1] + sizes[level]) for level, a, b in units]
     passes = [units[a:b] for a, b in rows.groups(n_bytes, f"the counts of {UNITS_PER_TILE} units")]
     zeros = [np.zeros(size, np.int64) for size in sizes]
     counted = _Counts([], zeros, zeros)
@@ -577,11 +570,9 @@ def count_layers(
         completed = rows.then(partial(_complete, tree, rows.threads(n_jobs)))
 
         def count(wanted: Sequence[_Units], stage: str = "") -> _Counts:
+            shown = progress if stage else None
             counts: _Counts = completed.reduce(
-                partial(_count, wanted),
-                _add,
-                stage=stage,
-                progress=progress if stage else None,
+                partial(_count, wanted), _add, stage=stage, progress=shown
             )
             return counts
 

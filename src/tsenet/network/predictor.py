@@ -194,7 +194,7 @@ class Inputs:
         values = chosen.data if self.is_sparse else chosen
         if dropout:
             drawn = Drawn(dropout, np.random.Generator(np.random.SFC64(key)))
-            values = values * (drawn.kept(values.shape) * values.dtype.type(drawn.scale))
+            values = values * drawn.factors(values.shape)
         tensor = torch.from_numpy(values)
         if not self.is_sparse:
             return tensor

@@ -73,14 +73,9 @@ class Drawn:
         words = self._generator.integers(0, 2**64, -(-n // 8), np.uint64)
         return words.view(np.uint8)[:n].reshape(shape)
 
-    def kept(self, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-        """Which of the next entries are not dropped."""
-        return np.asarray(self.draw(shape) >= self.below)
-
-    def factors(self, like: torch.Tensor) -> torch.Tensor:
-        """What to multiply a tensor with: 0, or the ``scale``."""
-        factors = self.kept(tuple(like.shape)) * np.float32(self.scale)
-        return torch.from_numpy(factors).to(like.device, like.dtype)
+    def factors(self, shape: tuple[int, ...]) -> NDArray[np.float32]:
+        """What to multiply the next entries with: 0, or the ``scale``."""
+        return (self.draw(shape) >= self.below) * np.float32(self.scale)
 
 
 class SparseLinear(nn.Module):
@@ -155,7 +150,10 @@ class SparseLinear(nn.Module):
 def activated(z: torch.Tensor, drawn: Drawn | None) -> torch.Tensor:
     """The non-linearity and dropout in plain torch."""
     found = torch.relu(z)
-    return found if drawn is None else found * drawn.factors(found)
+    if drawn is None:
+        return found
+    factors = torch.from_numpy(drawn.factors(tuple(found.shape)))
+    return found * factors.to(found.device, found.dtype)
 
 
 class _Layer(torch.autograd.Function):

@@ -239,17 +239,16 @@ class TSENet(nn.Module):
         """
         import pandas as pd
 
-        sizes = [
-            (f"level {k}", layer.links.n_inputs, layer.links.n_units, layer.links.n_weights)
+        sizes = {
+            f"level {k}": (layer.links.n_inputs, layer.links.n_units, layer.links.n_weights)
             for k, layer in enumerate(self.layers, start=1)
-        ]
-        groups = [*((f"skip {k}", group) for k, group in enumerate(self.skips)), ("top", self.top)]
-        for name, group in [*groups, ("output", self.output)]:
-            sizes.append((name, *group.weight.shape, group.weight.numel()))
+        }
+        dense = {f"skip {k}": group.weight for k, group in enumerate(self.skips)}
+        dense |= {"top": self.top.weight, "output": self.output.weight}
         if self.linear_skip is not None:
-            sizes.append(("linear skip", *self.linear_skip.shape, self.linear_skip.numel()))
-        table = pd.DataFrame(sizes, columns=["layer", "inputs", "units", "links"])
-        table = table.set_index("layer")
+            dense["linear skip"] = self.linear_skip
+        sizes |= {name: (*weight.shape, weight.numel()) for name, weight in dense.items()}
+        table = pd.DataFrame(sizes, index=["inputs", "units", "links"]).T.rename_axis("layer")
         table["share"] = table["links"] / (table["inputs"] * table["units"]).clip(lower=1)
         biases = table["units"].where(table.index != "linear skip", 0)
         table["parameters"] = table["links"] + biases

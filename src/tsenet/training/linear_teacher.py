@@ -460,7 +460,7 @@ class _Fit:
         for factor in _PENALTIES:
             fits = [fit(fold != k, factor * length, models[k]) for k in folds]
             part = _Part(fits, self._held_out(fits, rows))
-            losses = losses_by_part(self.loss, part.held_out, held.targets, held.weights)
+            losses = losses_by_part(self.loss, held, part.held_out)
             tried.append((factor * length, part, losses))
             if len(tried) > 1 and tried[-1][2].mean() >= tried[-2][2].mean():
                 break
@@ -487,12 +487,10 @@ class _Fit:
             share[-1] = _UNCHECKED_SHARE
             outputs = [part.models[-1](self.sources[part.source]) for part in parts]
             return share / [max(float(each.std()), 1e-12) for each in outputs]
-        held_out = [part.held_out for part in parts]
-        return blend_weights(held_out, self.held.targets, self.held.weights, self.loss)
+        return blend_weights(self.loss, self.held, [part.held_out for part in parts])
 
     def _losses(self, parts: list[_Part], share: Floats) -> Floats:
-        held = self.held
-        return losses_by_part(self.loss, _blended(parts, share), held.targets, held.weights)
+        return losses_by_part(self.loss, self.held, _blended(parts, share))
 
     def _refined(
         self, model: NaiveBayesEM | ClassMeansEM, source: int, parts: list[_Part]
@@ -537,45 +535,30 @@ def _spanned(rows: csr_array) -> tuple[Floats, Floats]:
 # ---- outputs of models on rows they have not seen
 
 
-def blend_weights(
-    parts: list[Floats],
-    targets: NDArray[Any],
-    weights: Floats | None,
-    loss: Loss,
-) -> Floats:
+def blend_weights(loss: Loss, held: Labelled, parts: list[Floats]) -> Floats:
     """Non-negative weights for outputs (n, C) of several models such that their sum has the smallest loss: (parts,)."""
     size = np.array([max(float(part.std()), 1e-12) for part in parts])
     unit = np.stack(parts) / size[:, None, None]  # (parts, n, C)
 
     def value(amount: Floats) -> tuple[float, Floats]:
-        mean, slope = loss.gradient(np.tensordot(amount, unit, axes=1), targets, weights)
+        outputs = np.tensordot(amount, unit, axes=1)
+        mean, slope = loss.gradient(outputs, held.targets, held.weights)
         gradient = np.tensordot(unit, slope, axes=2) + 2 * _BLEND_PENALTY * amount
         return mean + _BLEND_PENALTY * float(amount @ amount), gradient
 
-    found = minimize(
-        value,
-        np.full(len(parts), 0.5),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(0, None)] * len(parts),
-    )
+    first, bounds = np.full(len(parts), 0.5), [(0, None)] * len(parts)
+    found = minimize(value, first, jac=True, method="L-BFGS-B", bounds=bounds)
     return np.asarray(found.x / size)
 
 
-def losses_by_part(
-    loss: Loss,
-    outputs: Floats,
-    targets: NDArray[Any],
-    weights: Floats | None = None,
-) -> Floats:
+def losses_by_part(loss: Loss, held: Labelled, outputs: Floats) -> Floats:
     """Mean losses of outputs (n, C) over every tenth row: (10,), or one for each row if there are fewer."""
-    parts = [slice(start, None, _N_PARTS) for start in range(min(_N_PARTS, len(outputs)))]
-    return np.array(
-        [
-            loss.gradient(outputs[p], targets[p], None if weights is None else weights[p])[0]
-            for p in parts
-        ]
-    )
+    losses = []
+    for first in range(min(_N_PARTS, held.n_rows)):
+        every_tenth = np.arange(first, held.n_rows, _N_PARTS)
+        part = held.take(every_tenth)
+        losses.append(loss.gradient(outputs[every_tenth], part.targets, part.weights)[0])
+    return np.array(losses)
 
 
 def standard_error(values: Floats) -> float:
@@ -592,9 +575,9 @@ def calibrated_score(loss: Loss) -> Score | None:
     if isinstance(loss, RegressionLoss):
         return None
 
-    def score(targets: NDArray[Any], outputs: Floats, weights: NDArray[Any] | None) -> float:
-        (factor,) = blend_weights([outputs], targets, weights, loss)
-        return -loss.gradient(factor * outputs, targets, weights)[0]
+    def score(held: Labelled, outputs: Floats) -> float:
+        (factor,) = blend_weights(loss, held, [outputs])
+        return -loss.gradient(factor * outputs, held.targets, held.weights)[0]
 
     return score
 

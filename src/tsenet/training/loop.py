@@ -195,7 +195,7 @@ def train(
     validation : Labelled, optional
         Rows to score the network on after each epoch. Without them nothing stops training early.
     score : callable, optional
-        ``score(targets, outputs, weights)``, higher is better. Default: minus the validation loss.
+        ``score(validation, outputs)``, higher is better. Default: minus the validation loss.
     options : TrainingOptions, optional
     progress
         As for :func:`tsenet.learn_tree`.
@@ -272,7 +272,6 @@ def _epoch(
 
 def _validate(engine: Engine, validation: Labelled, score: Score | None) -> tuple[float, float]:
     """Loss and score of the validation rows."""
-    targets, weights = validation.targets, validation.weights
     outputs = engine.outputs(validation.inputs, validation.rows)  # (n, C)
-    loss, _ = engine.loss.gradient(outputs, targets, weights)
-    return loss, -loss if score is None else score(targets, outputs, weights)
+    loss, _ = engine.loss.gradient(outputs, validation.targets, validation.weights)
+    return loss, -loss if score is None else score(validation, outputs)

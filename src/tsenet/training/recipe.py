@@ -25,7 +25,7 @@ import math
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -213,9 +213,8 @@ class TrainedNetwork:
     history : History
     adam : AdamState
         With which training can continue.
-    unseen : tuple of ndarray or None
-        Outputs (n, C) for labelled rows by models that had not seen them, and the encoded targets of these; None where
-        no row was held out.
+    unseen : tuple of Labelled and ndarray, or None
+        Labelled rows, and outputs (n, C) for them by models that had not seen them; None where no row was held out.
     of_embeddings : Linear or None
         What embeddings add to the outputs of the network, if predictions read them too.
     """
@@ -223,7 +222,7 @@ class TrainedNetwork:
     net: TSENet
     history: History
     adam: AdamState
-    unseen: tuple[Floats, NDArray[Any]] | None = None
+    unseen: tuple[Labelled, Floats] | None = None
     of_embeddings: Linear | None = None
 
 
@@ -395,7 +394,7 @@ class NetworkFit(Trainer):
                 answers = answers + trained.of_embeddings(self.embeddings[fresh])
             trained = _scaled(trained, match_confidence(confident, answers, self.loss))
         held = self.labelled.take(teacher.fold >= 0)
-        unseen = (teacher.held_out, held.targets) if held.n_rows else None
+        unseen = (held, teacher.held_out) if held.n_rows else None
         return replace(trained, unseen=unseen)
 
     def _fresh_rows(self) -> Ints:
@@ -458,7 +457,7 @@ class NetworkFit(Trainer):
             factor = float(np.clip(share[1], 1 / _MAX_RESCALING, _MAX_RESCALING))
             trained = _scaled(trained, factor)
         blended = share[0] * by_teacher + share[1] * by_network
-        return replace(trained, unseen=(blended, held.targets))
+        return replace(trained, unseen=(held, blended))
 
     def _fit_alone(self) -> TrainedNetwork:
         """A network without a linear skip."""
@@ -470,15 +469,16 @@ class NetworkFit(Trainer):
 
     def _blend(self, by_teacher: Floats, by_network: Floats, held: Labelled) -> Floats:
         """Weights of teacher and network in the outputs; with "auto", 0 for a teacher that does not clearly help."""
-        both = blend_weights([by_teacher, by_network], held.targets, held.weights, self.loss)
+        both = blend_weights(self.loss, held, [by_teacher, by_network])
         if self.recipe.linear_skip is True:
             return both
-        (alone,) = blend_weights([by_network], held.targets, held.weights, self.loss)
+        (alone,) = blend_weights(self.loss, held, [by_network])
 
-        def losses(outputs: Floats) -> Floats:
-            return losses_by_part(self.loss, outputs, held.targets, held.weights)
-
-        gain = losses(alone * by_network) - losses(both[0] * by_teacher + both[1] * by_network)
+        blended = both[0] * by_teacher + both[1] * by_network
+        before, after = (
+            losses_by_part(self.loss, held, each) for each in (alone * by_network, blended)
+        )
+        gain = before - after
         return both if gain.mean() > standard_error(gain) else np.array([0.0, alone])
 
     # ---- steps of both

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.floating[Any]]
 
-#: ``score(targets, outputs, weights)`` of raw outputs, higher is better.
-Score = Callable[[NDArray[Any], NDArray[np.float64], NDArray[Any] | None], float]
-
 _DRAWS = 400  # of the bootstrap
 _SERIES = ("train_loss", "validation_loss", "validation_score", "learning_rate", "seconds")
 
@@ -605,6 +602,10 @@ class Labelled(NamedTuple):
             yield self.take(order[start:stop])
 
 
+#: ``score(held, outputs)`` of raw outputs for some rows, higher is better.
+Score = Callable[[Labelled, NDArray[np.float64]], float]
+
+
 def batch_bounds(n_rows: int, n_batches: int) -> Iterator[tuple[int, int]]:
     """First and last row of each batch. Sizes differ by at most one: a small last batch would count for too much."""
     for batch in range(n_batches):
@@ -634,25 +635,24 @@ def score_of(metric: Any, targets: Targets) -> Score | None:
     if metric is None or metric == "loss":
         return None
     if callable(metric):
-        return lambda true, outputs, weights: float(metric(*_as_given(true, outputs, targets)))
+        return lambda held, outputs: float(metric(*_as_given(held.targets, outputs, targets)))
     named = ("r2", "mae", "rmse") if isinstance(targets, ValueTargets) else ("accuracy", "auc")
     if metric not in named:
         raise ValueError(
             f"eval_metric must be one of {', '.join(map(repr, ('loss', *named)))} or a function, not {metric!r}"
         )
 
-    def score(true: NDArray[Any], outputs: Floats, weights: NDArray[Any] | None) -> float:
-        if isinstance(targets, ClassTargets):
-            if metric == "accuracy":
-                right = targets.decode(outputs) == targets.classes[true]
-                return float(np.average(right, weights=weights))
-            n_outputs = outputs.shape[1]
-            true = true == 1 if n_outputs == 1 else true[:, None] == np.arange(n_outputs)
-            wanted, predicted = true.astype(np.float64), targets.loss.predict(outputs)
-            predicted = predicted[:, 1] if n_outputs == 1 else predicted
-        else:
+    def score(held: Labelled, outputs: Floats) -> float:
+        true, n_outputs = held.targets, outputs.shape[1]
+        if not isinstance(targets, ClassTargets):
             wanted, predicted = _as_given(true, outputs, targets)
-        return _mean_over_columns(metric, wanted, predicted, weights)
+        elif metric == "accuracy":
+            right = targets.decode(outputs) == targets.classes[true]
+            return float(np.average(right, weights=held.weights))
+        else:
+            wanted = true if n_outputs == 1 else np.eye(n_outputs)[true]
+            predicted = targets.loss.soft_targets(outputs)
+        return _mean_over_columns(metric, wanted, predicted, held.weights)
 
     return score
 
@@ -671,22 +671,25 @@ def _mean_over_columns(
     metric: str, wanted: Floats, predicted: Floats, weights: NDArray[Any] | None
 ) -> float:
     """Mean score of the columns of (n,) or (n, C) on their known entries; NaN if it is defined for none."""
+    wanted, predicted = (part.reshape(len(part), -1) for part in (wanted, predicted))
+    if weights is not None:
+        weights = np.broadcast_to(weights.reshape(len(weights), -1), wanted.shape)
     scores = []
-    for true, said in zip(np.atleast_2d(wanted.T), np.atleast_2d(predicted.T), strict=True):
-        known = ~np.isnan(true)
-        own = None if weights is None else weights[known]
+    for c in range(wanted.shape[1]):
+        known = ~np.isnan(wanted[:, c])
+        own = None if weights is None else weights[known, c]
         if known.any():
-            scores.append(_column_score(metric, true[known], said[known], own))
+            scores.append(_column_score(metric, wanted[known, c], predicted[known, c], own))
     defined = [score for score in scores if not np.isnan(score)]
     return float(np.mean(defined)) if defined else float("nan")
 
 
-def _column_score(metric: str, true: Floats, said: Floats, weights: Any) -> float:
+def _column_score(metric: str, true: Floats, found: Floats, weights: Any) -> float:
     """Score of one column; NaN if it is not defined."""
     from sklearn import metrics
 
     if metric == "accuracy":
-        return float(np.average((said > 0.5) == (true > 0.5), weights=weights))
+        return float(np.average((found > 0.5) == (true > 0.5), weights=weights))
     if (metric == "auc" and np.unique(true).size < 2) or (metric == "r2" and true.size < 2):
         return float("nan")
     function, sign = {
@@ -695,7 +698,7 @@ def _column_score(metric: str, true: Floats, said: Floats, weights: Any) -> floa
         "mae": (metrics.mean_absolute_error, -1),
         "rmse": (metrics.root_mean_squared_error, -1),
     }[metric]
-    return sign * float(function(true, said, sample_weight=weights))
+    return sign * float(function(true, found, sample_weight=weights))
 
 
 class CrossValidatedScore(NamedTuple):
@@ -722,7 +725,7 @@ class CrossValidatedScore(NamedTuple):
 
 
 def cross_validated_score(
-    targets: Targets, true: NDArray[Any], outputs: NDArray[np.float64]
+    targets: Targets, held: Labelled, outputs: NDArray[np.float64]
 ) -> CrossValidatedScore | None:
     """Score raw outputs (n, C) of rows that the models had not seen.
 
@@ -733,13 +736,13 @@ def cross_validated_score(
     ----------
     targets : Targets
         What the targets are.
-    true : (n,) or (n, C)
-        Encoded.
+    held : Labelled
+        These rows; their weights do not count.
     outputs : (n, C)
     """
-    n = len(true)
+    n = held.n_rows
     if isinstance(targets, ValueTargets):
-        columns = true.reshape(n, -1)  # encoded values, whose squares cannot overflow
+        columns = held.targets.reshape(n, -1)  # encoded values, whose squares cannot overflow
         value = _mean_over_columns("r2", columns, outputs, None)
         if not np.isfinite(value):
             return None
@@ -749,7 +752,7 @@ def cross_validated_score(
         return CrossValidatedScore("r2", value, float(low), float(high), n)
     score = score_of("accuracy", targets)
     assert score is not None
-    value, z = score(true, outputs, None), 1.96
+    value, z = score(held._replace(weights=None), outputs), 1.96
     if not np.isfinite(value):
         return None
     centre = value + z**2 / (2 * n)
