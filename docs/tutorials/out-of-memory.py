@@ -90,5 +90,5 @@ print("the same tree:", tsenet.learn_tree(counts, random_state=0) == tree)
 # %% [markdown]
 # ## Where to go next
 #
-# - [When one machine is not enough](../guide/scale.md): what happens if a worker dies, which pass reads what, cloud storage.
+# - [When one machine is not enough](../guide/scale.md): what happens if a worker dies, and what each pass reads.
 # - [Shard format](../shard-format.md): plain Parquet, to write from other programs.
