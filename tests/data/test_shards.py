@@ -202,6 +202,7 @@ def write_texts(folder: Path) -> tuple[list[Path], list[str]]:
         {"ngram_range": (1, 2), "max_df": 0.5},
         {"min_df": 2, "stop_words": ["figs"]},
         {"min_df": 0.3},
+        {"vocabulary": ["figs", "apple"]},
         {"analyzer": "char_wb", "max_features": 20},
     ],
 )

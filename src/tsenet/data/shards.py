@@ -575,26 +575,18 @@ def shard_documents(
                 yield texts, {name: chunk[name].tolist() for name in labels}
 
     with as_progress(progress) as report:
-        report.start("counting words", None)
         choose_segmenter(vectorizer, next(chunks(), ([], {}))[0])
-        n_documents = n_html = 0
-        n_with: Counter[str] = Counter()
-        n_times: Counter[str] = Counter()
-        for n_texts, n_tagged, *counts in map_in_order(partial(_count_terms, vectorizer), chunks()):
-            n_documents, n_html = n_documents + n_texts, n_html + n_tagged
-            n_with.update(counts[0])
-            n_times.update(counts[1])
-            report.advance(n_texts)
-        if not n_documents:
-            raise DataError("there are no documents")
-        warn_about_html(n_html, n_documents)
-        _choose_words(vectorizer, n_documents, n_with, n_times)
-        report.finish(f"{len(vectorizer.vocabulary_):,} words")
+        if vectorizer.vocabulary is None:
+            report.start("counting words", None)
+            counts = map_in_order(partial(_count_terms, vectorizer), chunks())
+            _learn_words(vectorizer, counts, report)
+            report.finish(f"{len(vectorizer.vocabulary_):,} words")
+        else:
+            vectorizer.fit(())
         report.start("writing shards", None)
-        batches = map_in_order(partial(_count, vectorizer), chunks())
         made = write_batches(
             folder,
-            batches,
+            map_in_order(partial(_count, vectorizer), chunks()),
             counter=vectorizer_fields(vectorizer),
             rows_per_group=rows_per_group,
             progress=report,
@@ -625,10 +617,21 @@ def _count_terms(
     return len(texts), n_html, n_with, n_times
 
 
-def _choose_words(
-    vectorizer: CountVectorizer, n_documents: int, n_with: Counter[str], n_times: Counter[str]
+def _learn_words(
+    vectorizer: CountVectorizer,
+    counts: Iterable[tuple[int, int, Counter[str], Counter[str]]],
+    report: Progress,
 ) -> None:
     """Give a vectorizer the vocabulary that its ``fit`` would choose from all documents."""
+    n_documents = n_html = 0
+    n_with: Counter[str] = Counter()
+    n_times: Counter[str] = Counter()
+    for n_texts, n_tagged, *of_chunk in counts:
+        n_documents, n_html = n_documents + n_texts, n_html + n_tagged
+        n_with.update(of_chunk[0])
+        n_times.update(of_chunk[1])
+        report.advance(n_texts)
+    warn_about_html(n_html, n_documents)
     least, most = (
         limit if isinstance(limit, int) else limit * n_documents
         for limit in (vectorizer.min_df, vectorizer.max_df)
