@@ -227,16 +227,6 @@ def test_only_positive_ties_are_named_if_asked(make) -> None:
         np.testing.assert_array_equal(gain[b, : len(expected)], matrix[i, expected])
 
 
-def test_counter_knows_counts_and_constants() -> None:
-    on = sparse_rows(13)
-    counter = PairCounter(BinaryRows.of_dense(on))
-
-    np.testing.assert_array_equal(counter.n_on, on.sum(axis=0))
-    assert np.flatnonzero(~counter.varies).tolist() == [0, 1]
-    joint_work = [int(on[on[:, i]].sum()) for i in range(on.shape[1])]
-    np.testing.assert_array_equal(counter.work, joint_work)
-
-
 def test_pair_information_leaves_constants_out() -> None:
     on = sparse_rows(15)
     with Workers(1) as workers:

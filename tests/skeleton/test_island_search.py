@@ -7,12 +7,7 @@ import pytest
 
 from tests.builders import Bools, draw_rows, planted_tree
 from tests.skeleton.island_reference import reference_islands
-from tests.skeleton.island_search import (
-    OPTIONS,
-    PAPER,
-    assert_same,
-    find,
-)
+from tests.skeleton.island_search import OPTIONS, PAPER, assert_same, find
 from tsenet.skeleton.kernels.island_kernels import IslandOptions
 
 
@@ -50,6 +45,3 @@ def test_short_lists_give_the_same_islands(n_partners: int, options: IslandOptio
 
     assert_same(short, full)
     assert short_left == left
-
-
-# ---- the whole way through the pattern table
