@@ -100,11 +100,11 @@ def topic_model(dataset: str) -> Any:
     return tsenet.TopicModel(random_state=0).fit(documents)
 
 
-def hierarchy(dataset: str) -> Figure:
+def hierarchy(dataset: str, **limits: int) -> Figure:
     """The top level of a data set's topics, and the topics below it."""
     from tsenet.explain.plots import plot_hierarchy
 
-    figure = plot_hierarchy(topic_model(dataset), n_children=3).get_figure()
+    figure = plot_hierarchy(topic_model(dataset), **limits).get_figure()
     assert isinstance(figure, Figure)
     return figure
 
@@ -134,8 +134,9 @@ PICTURES: dict[str, Callable[[], Figure | Image.Image]] = {
     "digits-tree": digits_tree,
     "mnist-tree": mnist_tree,
     "mnist-fields": mnist_fields,
-    "newsgroups-map": partial(hierarchy, "20newsgroups"),
-    "nyt-map": partial(hierarchy, "nyt"),
+    "newsgroups-map": partial(hierarchy, "20newsgroups", n_children=3),
+    "newsgroups-largest": partial(hierarchy, "20newsgroups", n_topics=6, n_children=2),
+    "nyt-map": partial(hierarchy, "nyt", n_children=3),
     "explorer": explorer,
 }
 
