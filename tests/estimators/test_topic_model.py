@@ -426,3 +426,15 @@ def test_a_pinned_topic_of_a_level_that_is_gone_is_said(four_subjects: list[str]
     model.pin(model.topics_.query("level == 2")["id"]).set_params(levels=(4,))
     with pytest.warns(UserWarning, match="2 pinned topics of higher levels"):
         model.fit(four_subjects)
+
+
+def test_stability_tells_subjects_from_noise(texts: list[str]) -> None:
+    rng = np.random.default_rng(0)
+    words = [f"word{number}" for number in range(60)]
+    noise = [" ".join(rng.choice(words, 8)) for _ in texts]
+    stable = TopicModel(**QUICK).stability(texts, n_seeds=2)
+    assert stable["level"].tolist() == list(range(len(stable), 0, -1))
+    assert stable["ami"].iloc[0] > 0.9
+    assert TopicModel(random_state=0).stability(noise, n_seeds=2)["ami"].max() < 0.5
+    with pytest.raises(DataError, match="n_seeds"):
+        TopicModel(**QUICK).stability(texts, n_seeds=1)

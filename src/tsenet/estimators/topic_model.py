@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import combinations, pairwise
 from numbers import Integral, Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -805,6 +805,45 @@ class TopicModel(TransformerMixin, SavedEstimator):
         frame = pd.DataFrame(scores)
         frame["word_coverage"] = 1.0 - len(self.ungrouped_) / max(1, self.tree_.n_observed)
         return frame
+
+    def stability(self, texts: Any, *, n_seeds: int = 3) -> pd.DataFrame:
+        """Measure how much the topics depend on which documents they are learned from.
+
+        Models are learned from random nine tenths of the documents. For each pair of them, the strongest topics of all
+        documents are compared by adjusted mutual information: 1 if the topics divide the documents alike, 0 by chance.
+
+        Parameters
+        ----------
+        texts : sequence of str, or table
+            The documents.
+        n_seeds : int, default=3
+            Number of models, at least 2.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each level, the top one first: ``level`` and ``ami``, the mean over pairs.
+        """
+        from sklearn.metrics import adjusted_mutual_info_score
+
+        if n_seeds < 2:
+            raise DataError(f"n_seeds must be at least 2, not {n_seeds}")
+        self._validate_params()
+        _, table = self._learn_words(list(texts) if isinstance(texts, Iterator) else texts)
+        rows = BinaryRule.learn(table).apply(table)
+        n_drawn = -(-9 * rows.n_rows // 10)
+        main: list[list[NDArray[np.int64]]] = []  # of each model, the strongest topics by level
+        for seed in range(n_seeds):
+            drawn = np.random.default_rng(seed).permutation(rows.n_rows)[:n_drawn]
+            hierarchy = learn_hierarchy(rows.take(np.sort(drawn)), self._level_sizes())
+            strengths = hierarchy.strengths(rows)
+            levels = [strengths[:, level].toarray() for level in reversed(hierarchy.levels)]
+            main.append([np.where(level.any(axis=1), level.argmax(axis=1), -1) for level in levels])
+        scores = [
+            np.mean([adjusted_mutual_info_score(*pair) for pair in combinations(level, 2)])
+            for level in zip(*main, strict=False)
+        ]
+        return pd.DataFrame({"level": range(len(scores), 0, -1), "ami": scores})
 
     # ---- page and files
 

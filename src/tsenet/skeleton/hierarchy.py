@@ -783,7 +783,7 @@ def _occurrences(
     of_word = counts.sum(axis=1, keepdims=True)
     topic_of = counts / np.maximum(of_word, 1e-12)
     given = counts + 0.01 * of_word / max(of_word.sum(), 1e-12)
-    given /= given.sum(axis=0)
+    given /= np.maximum(given.sum(axis=0), 1e-12)
     out = np.zeros_like(counts)
     divide_words(Csr(rows.indptr, rows.indices), weight, topic_of, given, sparsity, _N_STEPS, out)
     return out
