@@ -394,3 +394,15 @@ def test_models_read_new_dates_as_those_of_training(tmp_path: Path) -> None:
     X.to_csv(tmp_path / "new.csv", index=False)
     printed = fine("predict", tmp_path / "m.tsenet", tmp_path / "new.csv", "--quiet")
     assert [line.split(",")[0] for line in printed.splitlines()[1:]] == model.predict(X).tolist()
+
+
+@pytest.mark.parametrize("form", ["dia", "lil"])
+def test_diagonals_and_lists_of_wrong_lengths_are_refused(form: str) -> None:
+    """SciPy would read past the end of an array."""
+    matrix = sp.eye_array(4, 8).asformat(form)
+    if form == "dia":
+        matrix.offsets = np.array([-3, -2], np.int32)
+    else:
+        matrix.data[1] = [1.0, 2.0]
+    with pytest.raises(DataError, match="is damaged"):
+        Table.of(matrix)

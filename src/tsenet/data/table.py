@@ -439,6 +439,15 @@ def _checked_csr(matrix: Any) -> Any:
         checked = _COMPRESSED[matrix.format]((matrix.data, indices, indptr), shape=matrix.shape)
         checked.check_format(full_check=True)
     else:
+        if (
+            matrix.format == "dia"
+        ):  # scipy trusts the offsets: it would read past the end of the data
+            offsets = np.asarray(matrix.offsets)
+            inside = (offsets > -matrix.shape[0]) & (offsets < matrix.shape[1])
+            diagonals = (matrix.data[inside], offsets[inside].astype(np.int32))
+            matrix = sp.dia_array(diagonals, shape=matrix.shape)
+        elif matrix.format == "lil" and [*map(len, matrix.rows)] != [*map(len, matrix.data)]:
+            raise ValueError("rows and data have different lengths")
         coo = matrix.tocoo()
         checked = sp.coo_array((coo.data, (coo.row, coo.col)), shape=matrix.shape)  # checks too
     csr = checked.tocsr()
