@@ -247,6 +247,13 @@ def try_table(rng: Rng, folder: Path) -> None:
     from tsenet.data import Scaling
     from tsenet.errors import DataError
 
+    def scaled(rows: Any) -> Any:
+        table = Table.of(rows)
+        values = Scaling.learn(table).apply(table).values
+        if table.is_sparse:
+            return values
+        return np.where(np.isnan(table.values), 0, values)  # missing values stay missing
+
     given = random_table(rng)
     failures = 0
     for ask in (
@@ -254,7 +261,7 @@ def try_table(rng: Rng, folder: Path) -> None:
         models()["labels"].predict_proba,
         models()["regressor"].predict,
         models()["classifier"].predict,
-        lambda rows: Scaling.learn(Table.of(rows)).apply(Table.of(rows)).values,
+        scaled,
         lambda rows: BinaryRule.learn(Table.of(rows)).apply(Table.of(rows)).to_dense(),
     ):
         try:
