@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tsenet.training.targets import Targets
 
 #: The one format version that is written and read.
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 _FORMAT = "tsenet-model"
 
 _MAX_BYTES = 16 * 2**30  # of a file
