@@ -151,7 +151,8 @@ def parameters(results: Results) -> Figure:
 
 def controls(results: Results) -> Figure:
     """Accuracy of Backbones with different links against their density."""
-    names = EXPERIMENTS["controls"].data
+    reference = EXPERIMENTS["controls"].reference
+    names = [name for name in TEXT if results.runs("controls", name, 100, reference)]
     rules = {
         "context": "tree and context (default)",
         "balanced": "tree and CMI, balanced",
@@ -160,7 +161,7 @@ def controls(results: Results) -> Figure:
         "shuffle": "shuffled, same degrees",
         "random": "random",
     }
-    figure, panels = _figure(12, 3.8, len(names))
+    figure, panels = _figure(4 + 4 * len(names), 4.2, len(names))
     for axes, data in zip(panels, names, strict=True):
         for colour, (rule, label) in zip(COLOURS, rules.items(), strict=False):
             learned = rule in LINK_RULES
@@ -176,7 +177,7 @@ def controls(results: Results) -> Figure:
         axes.set_xticks(DENSITIES, [f"{d:.1%}" for d in DENSITIES])
         axes.minorticks_off()
     panels[0].set_ylabel("accuracy, %")
-    _legend(figure, panels[0])
+    _legend(figure, panels[0], 3)
     return figure
 
 
