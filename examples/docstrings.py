@@ -7,12 +7,9 @@ packages; nothing is downloaded. It ends with a page to open in a browser. It us
 from __future__ import annotations
 
 import argparse
-import importlib
-import inspect
-import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +24,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 
 import tsenet
+from tsenet.data import load_docstrings
 from tsenet.progress import BarProgress
 
 PACKAGES = {
@@ -42,11 +40,6 @@ MODULES = [
     *PACKAGES,
     *(f"{package}.{name}" for package in PACKAGES for name in PACKAGES[package].split()),
 ]
-#: Signatures, links to guides and the like.
-SHARED = re.compile(
-    r"^\w[\w.]*\(.*\)( ->.*)?$|User Guide|Array API Standard|As an instance of|^\.\. ", re.DOTALL
-)
-FEWEST_WORDS = 12
 N_LABELS = 100
 
 
@@ -69,8 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(console: Console, out: Path, modules: Sequence[str]) -> None:
     """Collect the documents, show their topics, compare two classifiers and write the page."""
-    documents = docstrings(modules)
-    packages = documents["package"].drop_duplicates().tolist()
+    documents = load_docstrings(*modules)
+    documents["package"] = documents["module"].str.partition(".")[0]
+    packages = documents["package"].unique().tolist()
     console.print(
         f"[bold]{len(documents):,} docstrings[/bold] of {', '.join(packages[:-1])} and {packages[-1]}\n"
     )
@@ -90,42 +84,6 @@ def run(console: Console, out: Path, modules: Sequence[str]) -> None:
         title="Docstrings of scientific packages",
     )
     console.print(f"\nAll topics, words and documents: open [bold]{page}[/bold]", soft_wrap=True)
-
-
-def docstrings(modules: Sequence[str]) -> pd.DataFrame:
-    """Return the docstrings of the modules' functions, classes and methods: text and package, each text once."""
-    rows = [
-        (text, module.partition(".")[0])
-        for module in modules
-        for member in members_of(module)
-        if len((text := prose(inspect.getdoc(member) or "")).split()) >= FEWEST_WORDS
-    ]
-    return pd.DataFrame(rows, columns=["text", "package"]).drop_duplicates(
-        "text", ignore_index=True
-    )
-
-
-def members_of(module: str) -> Iterator[Any]:
-    """Yield the public functions and classes of a module's package, and the methods of its classes."""
-    package = module.partition(".")[0]
-    for name, member in vars(importlib.import_module(module)).items():
-        home = str(getattr(member, "__module__", None) or module)
-        if name.startswith("_") or not callable(member) or not home.startswith(package):
-            continue
-        yield member
-        if inspect.isclass(member):
-            for method_name, method in vars(member).items():
-                if callable(method) and not method_name.startswith("_"):
-                    yield method
-
-
-def prose(docstring: str) -> str:
-    """Return the sentences of a docstring: no signature, no parameters, no examples, no text that many share."""
-    opening = re.split(
-        r"\n(?=[A-Z][\w ]+\n---|(?:Args|Arguments|Keyword args|Examples?|Returns)::?\n)", docstring
-    )[0]
-    paragraphs = [part for part in re.split(r"\n\s*\n", opening) if not SHARED.search(part)]
-    return re.sub(r"<[^<>]*>|https?://\S+|:\w+:", " ", "\n\n".join(paragraphs))  # nor markup
 
 
 def show_topics(console: Console, topics: pd.DataFrame) -> None:

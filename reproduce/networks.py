@@ -11,12 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 from torch import nn
 from torch.nn import functional
 
-__all__ = ["BestOf", "DenseNetwork", "DynamicNetwork", "PrunedNetwork", "paper_shapes"]
+__all__ = ["DenseNetwork", "DynamicNetwork", "PrunedNetwork", "ValidatedNetwork"]
 
 VALIDATION_SHARE = 0.1
 PRUNING_ROUNDS, EPOCHS_BETWEEN = 6, 2
@@ -69,7 +69,8 @@ class Layers(nn.Module):
         return x
 
     def _layer(self, k: int, x: Any) -> torch.Tensor:
-        weight = self.weights[k] * self.mask(k) if self.masked else self.weights[k]
+        removed = self.masked and self.sparse
+        weight = self.weights[k] * self.mask(k) if removed else self.weights[k]
         if isinstance(x, torch.Tensor):
             dense: torch.Tensor = x @ weight
             return dense + self.biases[k]
@@ -103,8 +104,6 @@ class DenseNetwork(BaseEstimator):
         Of the training with Adam.
     regression : bool
         Predict numbers, with the squared error, instead of classes or labels.
-    soft : bool
-        Targets are the probabilities (N, C) of classes.
     random_state : int
 
     Attributes
@@ -126,7 +125,6 @@ class DenseNetwork(BaseEstimator):
         max_epochs: int = 100,
         patience: int = 5,
         regression: bool = False,
-        soft: bool = False,
         random_state: int = 0,
     ) -> None:
         self.hidden = hidden
@@ -137,7 +135,6 @@ class DenseNetwork(BaseEstimator):
         self.max_epochs = max_epochs
         self.patience = patience
         self.regression = regression
-        self.soft = soft
         self.random_state = random_state
 
     def fit(self, X: Any, y: NDArray[Any]) -> Self:
@@ -219,7 +216,7 @@ class DenseNetwork(BaseEstimator):
     def _loss(self, rows: NDArray[np.int64]) -> torch.Tensor:
         output = self.net_(_batch(self._rows, rows))
         targets = self._targets[torch.from_numpy(rows)]
-        if targets.ndim == 1 or self.soft:
+        if targets.ndim == 1:
             return functional.cross_entropy(output, targets)
         known = ~torch.isnan(targets)
         if self.regression:
@@ -240,7 +237,7 @@ class DenseNetwork(BaseEstimator):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class or label: (N, C)."""
         output = torch.from_numpy(self._outputs(X, self.net_))
-        several = self._targets.ndim == 2 and not self.soft
+        several = self._targets.ndim == 2
         chances = torch.sigmoid(output) if several else torch.softmax(output, dim=1)
         return chances.numpy().astype(np.float64)
 
@@ -382,16 +379,35 @@ class DynamicNetwork(DenseNetwork):
                     weight.view(-1)[torch.from_numpy(grown)] = spread * new
 
 
-class BestOf(BaseEstimator):
-    """The network with the lowest loss on its held-out rows, of several candidates."""
+class ValidatedNetwork(BaseEstimator):
+    """A dense network with the lowest loss on its held-out rows: the best of four shapes, then of three rates."""
 
-    def __init__(self, candidates: Sequence[DenseNetwork]) -> None:
-        self.candidates = candidates
+    _SHAPES = (
+        (512,),
+        (1024,),
+        (512, 512),
+        (1024, 1024),
+    )  # four of the paper's 21
+    _RATES = (1e-3, 3e-3, 3e-4)
+
+    def __init__(self, random_state: int = 0) -> None:
+        self.random_state = random_state
 
     def fit(self, X: Any, y: NDArray[Any]) -> Self:
-        """Fit all candidates and keep the best."""
-        fitted = [clone(candidate).fit(X, y) for candidate in self.candidates]
-        self.best_ = min(fitted, key=lambda network: network.validation_loss_)
+        """Fit the candidates and keep the best."""
+
+        def fitted(hidden: Sequence[int], rate: float) -> DenseNetwork:
+            network = DenseNetwork(
+                hidden=hidden, learning_rate=rate, random_state=self.random_state
+            )
+            return network.fit(X, y)
+
+        def loss(network: DenseNetwork) -> float:
+            return network.validation_loss_
+
+        first = min((fitted(hidden, self._RATES[0]) for hidden in self._SHAPES), key=loss)
+        others = (fitted(first.hidden, rate) for rate in self._RATES[1:])
+        self.best_ = min((first, *others), key=loss)
         self.classes_ = self.best_.classes_
         self.n_parameters_ = self.best_.n_parameters_
         return self
@@ -407,20 +423,6 @@ class BestOf(BaseEstimator):
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Return the best network's last hidden layer."""
         return self.best_.transform(X)
-
-
-def paper_shapes(n_outputs: int) -> list[tuple[int, ...]]:
-    """Return the hidden layers of the paper's 21 dense networks: 512, 1024 or 2048 units, 1 to 4 layers.
-
-    A rectangle has equal layers; a cone (Klambauer et al. 2017) tapers geometrically towards the number of outputs.
-    """
-    rectangles = [(units,) * depth for units in (512, 1024, 2048) for depth in (1, 2, 3, 4)]
-    cones = [
-        tuple(int(units * (n_outputs / units) ** (k / depth)) for k in range(depth))
-        for units in (512, 1024, 2048)
-        for depth in (2, 3, 4)
-    ]
-    return rectangles + cones
 
 
 def _rows_of(X: Any) -> Any:

@@ -78,7 +78,7 @@ def text(results: Results) -> Figure:
     """Accuracy against the number of labels, a panel for each text set."""
     figure, panels = _figure(13, 3.6, len(TEXT))
     rivals = ("tsenet", "tsenet-minilm", "teacher", "em-bayes", "minilm", "logistic", "linear-svc")
-    counts = (20, 50, 100, 400, None)
+    counts = (100, 400, None)
     for axes, data in zip(panels, TEXT, strict=True):
         for colour, rival in zip(COLOURS, rivals, strict=True):
             cells = [
@@ -96,7 +96,7 @@ def text(results: Results) -> Figure:
 
 def paper(results: Results) -> Figure:
     """Table 3: networks of the paper's recipe and rivals, minus the validated dense network."""
-    names = ("ag_news", "20newsgroups", "tox21")
+    names = EXPERIMENTS["table3"].data
     rivals = (
         *("tsenet-paper", "tsenet-paper-random", "backbone-paper", "backbone-paper-random"),
         *("pruned@tsenet-paper", "tsenet", "tsenet-random"),
@@ -131,7 +131,7 @@ def parameters(results: Results) -> Figure:
     """Parameters of TSE-Nets by the paper's recipe and of dense networks, as in the paper's figure."""
     tasks = EXPERIMENTS["tox21-tasks"].data
     figure, panels = _figure(12, 3.8, 2, width_ratios=(3, 1))
-    groups = (("tox21-tasks", tasks), ("table3", ("ag_news", "20newsgroups")))
+    groups = (("tox21-tasks", tasks), ("table3", EXPERIMENTS["table3"].data))
     for axes, (experiment, names) in zip(panels, groups, strict=True):
         for k, rival in enumerate(("fnn", "tsenet-paper")):
             cells = [results.runs(experiment, name, None, rival) for name in names]

@@ -37,7 +37,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.extmath import randomized_svd
 
 from reproduce.data import Fold
-from reproduce.networks import BestOf, DenseNetwork, DynamicNetwork, PrunedNetwork, paper_shapes
+from reproduce.networks import DenseNetwork, DynamicNetwork, PrunedNetwork, ValidatedNetwork
 from reproduce.wirings import CONTROLS
 from tsenet import Table, TSENetClassifier, TSENetRegressor, expand, learn_tree
 from tsenet.data.text import stop_words_of
@@ -297,48 +297,9 @@ class LinearTeacher(ClassifierMixin, BaseEstimator):
 
         return Inputs.of(self._scaling.apply(Table.of(X, self.names or None)), self._rule)
 
-    def predict_proba(self, X: Any, softness: float = 1.0) -> Floats:
-        """Return the probability of each class; a ``softness`` below 1 makes them less sure."""
-        return np.asarray(self._loss.predict(softness * self._linear(self.inputs(X).values)))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class."""
-        answer: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
-        return answer
-
-
-class TaughtNetwork(ClassifierMixin, BaseEstimator):
-    """A dense network taught as a default TSE-Net is, by the same teacher over all rows; the answer is their mean.
-
-    What it shares with a TSE-Net is not due to learned links.
-    """
-
-    _SOFTNESS = 0.7  # of the teacher's outputs, as in TSE-Net's training
-
-    def __init__(self, names: Sequence[str] = (), hidden: int = 512, random_state: int = 0) -> None:
-        self.names = names
-        self.hidden = hidden
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: NDArray[Any]) -> Self:
-        """Fit to all rows; NaN marks rows without a label."""
-        self.teacher_ = LinearTeacher(self.names, self.random_state).fit(X, y)
-        self.classes_ = self.teacher_.classes_
-        targets = self.teacher_.predict_proba(X, self._SOFTNESS)
-        known = np.flatnonzero(~np.isnan(y))
-        targets[known] = np.eye(self.classes_.size)[np.searchsorted(self.classes_, y[known])]
-        network = DenseNetwork(hidden=(self.hidden,), soft=True, random_state=self.random_state)
-        self.features_ = Features(self.names).fit(X)
-        self.network_ = network.fit(self.features_.transform(X), targets)
-        self.n_parameters_ = self.network_.n_parameters_ + self.teacher_.n_parameters_
-        return self
-
     def predict_proba(self, X: Any) -> Floats:
-        """Return the normalised geometric mean of both models' probabilities."""
-        by_teacher = self.teacher_.predict_proba(X, self._SOFTNESS)
-        by_network = self.network_.predict_proba(self.features_.transform(X))
-        logarithm = np.log(by_teacher + 1e-12) + np.log(by_network + 1e-12)
-        return np.asarray(softmax(0.5 * logarithm, axis=1))
+        """Return the probability of each class."""
+        return np.asarray(self._loss.predict(self._linear(self.inputs(X).values)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class."""
@@ -594,18 +555,9 @@ def _dense(fold: Fold, seed: int, size: int | None, **settings: Any) -> Any:
     return make_pipeline(Features(fold.names), network)
 
 
-def _validated(fold: Fold, seed: int, size: int | None, small: bool = True) -> Any:
-    """The best of the paper's dense networks: four shapes, or all 21, each with three learning rates."""
-    n_outputs = fold.y.shape[1] if fold.y.ndim == 2 else fold.n_classes
-    shapes = paper_shapes(n_outputs)
-    if small:
-        shapes = [(512,), (1024,), (512, 512), (1024, 1024)]
-    candidates = [
-        DenseNetwork(hidden=hidden, learning_rate=rate, random_state=seed)
-        for hidden in shapes
-        for rate in (1e-3, 3e-3, 3e-4)
-    ]
-    return make_pipeline(Features(fold.names), BestOf(candidates))
+def _validated(fold: Fold, seed: int, size: int | None) -> Any:
+    """The best of the paper's dense networks on held-out rows: first of four shapes, then of three learning rates."""
+    return make_pipeline(Features(fold.names), ValidatedNetwork(seed))
 
 
 def _sparse(make: Any, fold: Fold, seed: int, size: int | None, **settings: Any) -> Any:
@@ -625,8 +577,8 @@ def _plain(classifier: Any, regressor: Any, fold: Fold, seed: int, size: int | N
     return make_pipeline(Features(fold.names), OnLabelled(model))
 
 
-def _taught(make: Any, fold: Fold, seed: int, size: int | None) -> Any:
-    return make(fold.names, random_state=seed)
+def _teacher(fold: Fold, seed: int, size: int | None) -> Any:
+    return LinearTeacher(fold.names, seed)
 
 
 def _self_training(fold: Fold, seed: int, size: int | None) -> Any:
@@ -668,9 +620,7 @@ RIVALS: dict[str, Rival] = {
     **_family(),
     "tsenet-minilm": Rival("TSE-Net taught with MiniLM", _tsenet, "teacher"),
     "minilm": Rival("MiniLM + logistic regression", _linear, "inputs"),
-    "minilm-self-training": Rival("MiniLM + self-training", _self_training, "inputs"),
-    "teacher": Rival("Linear teacher alone", partial(_taught, LinearTeacher)),
-    "taught-fnn": Rival("FNN taught alike", partial(_taught, TaughtNetwork)),
+    "teacher": Rival("Linear teacher alone", _teacher),
     "linear": Rival("Logistic or ridge regression", _linear),
     "logistic": Rival("Logistic regression", _linear),
     "linear-svc": Rival(

@@ -99,10 +99,17 @@ def run_cells(
             failures.append(f"{cell}: {error}")
             show(failures[-1])
             continue
-        done[cell.key] = run
+        found = [run]
+        if cell.measure == "interpretability":  # the same fit also has a score
+            found.append(
+                {name: run[name] for name in run if name not in ("interpretability", "units")}
+            )
+            found[-1]["measure"] = "score"
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(run, ensure_ascii=False) + "\n")
+            for one in found:
+                done[key_of(one)] = one
+                file.write(json.dumps(one, ensure_ascii=False) + "\n")
         show(f"{cell.data} {cell.rival} {cell.labels or 'all'} {cell.seed}: {run['score']:.4f}")
     return failures
 

@@ -15,7 +15,7 @@ from sklearn.datasets import load_digits
 
 import tsenet
 from tsenet.explain import describe_units
-from tsenet.explain.plots import plot_history, plot_pixel_groups, plot_receptive_field
+from tsenet.explain.plots import plot_pixel_groups, plot_receptive_field
 
 FOLDER = Path(__file__).parents[1] / "docs" / "images" / "method"
 SHAPE = (8, 8)
@@ -161,7 +161,14 @@ def draw_network(model: tsenet.TSENetClassifier, X: Floats) -> None:
 def draw_training(model: tsenet.TSENetClassifier) -> None:
     """Stage 6: the losses."""
     figure = Figure(figsize=(6.5, 3.2), layout="constrained")
-    plot_history(model.history_, figure.subplots())
+    axes, history = figure.subplots(), model.history_
+    axes.plot(history.train_loss, label="training, with dropout")
+    axes.plot(history.validation_loss, label="validation")
+    axes.axvline(
+        history.best_epoch or 0, color="grey", linestyle=":", label="the epoch that was kept"
+    )
+    axes.set(xlabel="epoch", ylabel="loss")
+    axes.legend(frameon=False)
     save(figure, "6-training")
 
 

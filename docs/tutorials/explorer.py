@@ -74,10 +74,10 @@ _ = figure.suptitle("Units of level 1")  # Receptive fields of three units of le
 # ## How training went
 
 # %%
-from tsenet.explain.plots import plot_history
+import pandas as pd
 
-figure, axes = plt.subplots(figsize=(6.5, 3.5), layout="constrained")
-_ = plot_history(model.history_, axes)  # Losses by epoch
+losses = pd.Series(model.history_.train_loss)
+_ = losses.plot(figsize=(6.5, 3.5), xlabel="epoch", ylabel="loss")  # Losses by epoch
 
 # %% [markdown]
 # ## Where to go next

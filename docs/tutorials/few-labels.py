@@ -13,18 +13,15 @@
 # %% include docstrings
 
 # %% [markdown]
-# We keep the modules with at least 50 documents, and set 300 documents aside as a test set.
+# We keep the modules with at least 40 documents, and set 300 documents aside as a test set.
 
 # %%
-from collections import Counter
-
 import numpy as np
 
-modules = np.array([module for _, module in found.values()])
-classes = [module for module, count in Counter(modules).items() if count >= 50]
-chosen = np.flatnonzero(np.isin(modules, classes))
-texts = np.array(list(found), dtype=object)[chosen]
-y = modules[chosen]
+counts = docs["module"].value_counts()
+classes = counts[counts >= 40].index.tolist()
+chosen = docs[docs["module"].isin(classes)]
+texts, y = chosen["text"].to_numpy(object), chosen["module"].to_numpy(object)
 
 order = np.random.default_rng(0).permutation(len(texts))
 test, train = order[:300], order[300:]

@@ -9,7 +9,7 @@
 # ## The corpus
 #
 # This tutorial runs offline, so it needs texts that every reader has. The documentation of SciPy and scikit-learn is installed with
-# tsenet: each public function and class has a docstring. We take its prose, and the module as a label that we do **not** use for learning.
+# tsenet: each public function and class has a docstring. We take what it says first, and the module as a label that we do **not** use for learning.
 
 # %% include docstrings
 
@@ -68,9 +68,8 @@ model.topics_of(question).head(5)
 # %%
 topics = model.topics_
 low = model.topics_of(question).query("level == 1")["id"].iloc[0]
-names = [name for name, _ in found.values()]
 for document in model.documents_of(low, n_documents=5)["document"]:
-    print(names[document])
+    print(docs["name"][document])
 
 # %% [markdown]
 # ## Topics and labels
@@ -79,11 +78,8 @@ for document in model.documents_of(low, n_documents=5)["document"]:
 # topic is present.
 
 # %%
-modules = [module for _, module in found.values()]
 top = topics[topics["level"] == topics["level"].max()]
-table = model.per_class(modules)[top["id"]]
-table = table.loc[[module for module in table.index if modules.count(module) >= 30]]
-
+table = model.per_class(docs["module"])[top["id"]]
 _ = plot_per_class(table, model)  # Topics of the top level by module
 
 # %% [markdown]

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 
-from tsenet.data import count_words, vectorize, word_vectorizer, words_of
+from tsenet.data import count_words, load_docstrings, vectorize, word_vectorizer, words_of
 from tsenet.data.text import (
     stop_words_of,
     vectorizer_fields,
@@ -374,3 +374,17 @@ def test_a_file_of_stop_words(tmp_path: Path) -> None:
     path.write_bytes(b"\xff")
     with pytest.raises(DataError, match="is not UTF-8"):
         stop_words_of(path)
+
+
+def test_docstrings_are_prose_once_with_their_origin() -> None:
+    docs = load_docstrings("scipy.fft", "scipy.linalg", "scipy.fft")
+    assert set(docs["module"]) == {"scipy.fft", "scipy.linalg"}
+    assert docs["text"].is_unique
+    assert docs.index.tolist() == list(range(len(docs)))
+    fft = docs.set_index("name")["text"]["scipy.fft.fft"]
+    assert fft.startswith("Compute the 1-D discrete Fourier Transform.")
+    assert "Parameters" not in fft
+    assert docs["text"].str.split().str.len().min() >= 12
+    assert load_docstrings()["module"].nunique() == 18
+    with pytest.raises(ImportError):
+        load_docstrings("no_such_module")

@@ -19,7 +19,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 import tsenet
 from tests.cli.program import SUBJECTS, make_documents
 from tsenet import Table, TopicModel
-from tsenet.data import count_words
+from tsenet.data import count_words, load_docstrings
 from tsenet.errors import DataError, ModelFileError
 from tsenet.explain import every_topic
 
@@ -45,6 +45,14 @@ def model(fitted: TopicModel) -> TopicModel:
 def subject_of(words: list[tuple[str, float]]) -> int:
     (found,) = {k for k, subject in enumerate(SUBJECTS) for word, _ in words if word in subject}
     return found
+
+
+def page_payload(model: TopicModel, page: Path, texts: Any) -> Any:
+    model.report(page, texts)
+    content = page.read_text("utf-8")
+    found = re.search(r'<script type="application/json"[^>]*>(.*?)</script>', content, re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
 
 
 class TestTopics:
@@ -78,6 +86,17 @@ class TestTopics:
         rng = np.random.default_rng(0)
         noisy = [t + (" noise" if rng.random() < 0.3 else " ") for t in make_documents(200)]
         assert TopicModel(**QUICK).fit(noisy).ungrouped_ == ("noise",)
+
+    def test_words_that_describe_a_topic_are_not_in_no_topic(self, tmp_path: Path) -> None:
+        docs = load_docstrings("scipy.signal", "scipy.stats")
+        model = TopicModel(random_state=0).fit(docs["text"])
+        described = {word for words in model.topics_["words"] for word, _ in words}
+        members = {word for words in model.topics_["members"] for word in words}
+        assert described - members  # a word whose occurrences say little, but those few clearly
+        assert not described & set(model.ungrouped_)
+        payload = page_payload(model, tmp_path / "page.html", docs["text"])
+        alone = [payload["names"][k] for k, above in enumerate(payload["parent"]) if above < 0]
+        assert described.isdisjoint(alone)
 
     def test_any_seed_same_topics(self, fitted: TopicModel, texts: list[str]) -> None:
         again = clone(fitted).set_params(random_state=7).fit(texts)
@@ -285,11 +304,7 @@ class TestFiles:
         model.set_params(min_size=float(shown["share"].iloc[:2].mean())).rename({first: "My topic"})
         folded = {topic.name for topic, _ in model.view_.folded}
         assert folded
-        model.report(tmp_path / "m.html", texts)
-        page = (tmp_path / "m.html").read_text("utf-8")
-        found = re.search(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
-        assert found is not None
-        payload = json.loads(found[1])
+        payload = page_payload(model, tmp_path / "m.html", texts)
         n_words = payload["layers"][0]
         topics = model.topics_.set_index("id").loc[payload["names"][n_words:]]
         assert (payload["title"], topics.loc[first, "label"]) == ("Topics", "My topic")

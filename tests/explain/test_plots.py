@@ -19,7 +19,6 @@ from tests.builders import cpt_of, level_of, node_names, planted_tree, presence_
 from tsenet.errors import DataError, MissingDependencyError
 from tsenet.explain import Feature, Unit, Units, plots, topic_tree
 from tsenet.skeleton.tree import LatentTree
-from tsenet.training.targets import History
 
 
 @pytest.fixture(autouse=True)
@@ -190,31 +189,7 @@ class TestReceptiveField:
         }
 
 
-class TestHistory:
-    HISTORY = History(
-        (3.0, 2.0, 1.5), (2.5, 1.9, 2.1), (0.5, 0.7, 0.6), (0.1,) * 3, (1.0,) * 3, 1, "max_epochs"
-    )
-
-    def drawn(self, ax: Axes) -> list[list[float]]:
-        return [np.asarray(line.get_ydata()).tolist() for line in ax.lines]
-
-    def test_losses_and_scores(self) -> None:
-        ax = plots.plot_history(self.HISTORY)
-        train, validation, _ = self.drawn(ax)
-        assert (train, validation) == ([3.0, 2.0, 1.5], [2.5, 1.9, 2.1])
-        assert np.asarray(ax.lines[-1].get_xdata()).tolist() == [2, 2]  # the epoch that was kept
-        assert self.drawn(plots.plot_history(self.HISTORY, series="score"))[0] == [0.5, 0.7, 0.6]
-        assert plots.plot_history(self.HISTORY, ax) is ax
-
-    def test_without_validation(self) -> None:
-        bare = History((3.0,), (), (), (0.1,), (1.0,))
-        assert len(plots.plot_history(bare).lines) == 1
-        with pytest.raises(DataError, match="no validation rows"):
-            plots.plot_history(bare, series="score")
-        with pytest.raises(DataError, match="no epoch"):
-            plots.plot_history(History())
-
-    def test_without_matplotlib_the_extra_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "matplotlib", None)
-        with pytest.raises(MissingDependencyError, match=r"tsenet\[plot\]"):
-            plots.plot_history(self.HISTORY)
+def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingDependencyError, match=r"tsenet\[plot\]"):
+        plots.plot_topics(topics_frame())

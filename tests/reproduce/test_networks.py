@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.metrics import r2_score
 
-from reproduce.networks import BestOf, DenseNetwork, DynamicNetwork, PrunedNetwork, paper_shapes
+from reproduce.networks import DenseNetwork, DynamicNetwork, PrunedNetwork, ValidatedNetwork
 
 
 @pytest.fixture(scope="module")
@@ -95,16 +95,10 @@ def test_the_same_seed_gives_the_same_links(digits: Any) -> None:
     assert np.array_equal(one.predict_proba(X), other.predict_proba(X))
 
 
-def test_the_best_candidate_is_kept(digits: Any) -> None:
+def test_the_best_shape_and_rate_are_kept(digits: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = digits
-    good, bad = DenseNetwork(max_epochs=20), DenseNetwork(max_epochs=1, learning_rate=1e-6)
-    model = BestOf([bad, good]).fit(X, y)
-    assert model.best_.max_epochs == 20
+    monkeypatch.setattr(ValidatedNetwork, "_SHAPES", ((1,), (64,)))
+    monkeypatch.setattr(ValidatedNetwork, "_RATES", (1e-3, 1e-6, 1e-2))
+    model = ValidatedNetwork().fit(X, y)
+    assert (model.best_.hidden, model.best_.learning_rate) == ((64,), 1e-2)
     assert accuracy(model, X, y) > 0.9
-
-
-def test_the_papers_shapes() -> None:
-    shapes = paper_shapes(14)
-    assert len(shapes) == 21
-    assert (2048, 2048, 2048) in shapes
-    assert (1024, 119) in shapes  # the cone whose size the paper reports for DBPedia

@@ -14,7 +14,14 @@ from tsenet.data.shards import (
     write_shards,
 )
 from tsenet.data.table import Table
-from tsenet.data.text import count_words, embed, vectorize, word_vectorizer, words_of
+from tsenet.data.text import (
+    count_words,
+    embed,
+    load_docstrings,
+    vectorize,
+    word_vectorizer,
+    words_of,
+)
 
 __all__ = [
     "BinaryRows",
@@ -26,6 +33,7 @@ __all__ = [
     "Table",
     "count_words",
     "embed",
+    "load_docstrings",
     "open_shards",
     "read_chunks",
     "read_data",

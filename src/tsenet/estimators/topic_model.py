@@ -122,7 +122,7 @@ class TopicModel(TransformerMixin, SavedEstimator):
     vocabulary_ : tuple of str
         The words.
     ungrouped_ : tuple of str
-        The words in no topic shown, most frequent first: they have no significant tie to other words.
+        The words in no topic shown, most frequent first: they hardly tell which words occur with them.
     vectorizer_ : CountVectorizer or None
         The fitted vectorizer that counts the words of texts; None if ``fit`` was given a table.
     n_documents_ : int
@@ -452,10 +452,10 @@ class TopicModel(TransformerMixin, SavedEstimator):
 
     @property
     def ungrouped_(self) -> tuple[str, ...]:
-        """The words in no topic of ``topics_``, most frequent first."""
-        check_is_fitted(self, "tree_")
-        members = self._members()
-        shown = {word for column in self._columns(None) for word in members[column]}
+        """The words that neither belong to a topic of ``topics_`` nor describe one, most frequent first."""
+        topics = self.topics_
+        shown = {word for members in topics["members"] for word in members}
+        shown |= {word for words in topics["words"] for word, _ in words}
         order = np.argsort(-self._stats.word_share, kind="stable")
         return tuple(self.tree_.names[v] for v in order if self.tree_.names[v] not in shown)
 

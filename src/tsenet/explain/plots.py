@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from tsenet.skeleton.tree import LatentTree
-    from tsenet.training.targets import History
-
 __all__ = [
     "plot_hierarchy",
-    "plot_history",
     "plot_over_time",
     "plot_per_class",
     "plot_pixel_groups",
@@ -34,14 +31,12 @@ __all__ = [
 # Colours of groups. Any two differ by at least 22 in CIELAB, to the normal eye and with each of the three kinds of
 # colour blindness.
 _PALETTE = ("#8b9dd8", "#eb8754", "#eeeb9a", "#319c79", "#fdbdc0", "#abdefd", "#49688a")
-# Okabe and Ito's colours, which people with any kind of colour blindness can tell apart.
-_COLOURS = ("#0072B2", "#D55E00")
 # Of topics, as in the explorer.
 _HUES = (
     *("#1c6fb0", "#c2600a", "#2b8242", "#b5332f", "#7450b8"),
     *("#0a7d82", "#b83a7b", "#7d7400", "#87592c", "#52626f"),
 )
-_INK, _GREY, _GREY_INK = "#26323c", "#8c8c8c", "#5f6c78"
+_INK, _GREY_INK = "#26323c", "#5f6c78"
 _PAPER, _HATCH = "#f3f3f1", "#c4c4c0"
 _PANEL = 3.2  # inches
 # The icicle: share of documents that makes a line of text, room between top topics, where the second level starts.
@@ -535,64 +530,3 @@ def plot_receptive_field(
     figure.colorbar(drawn, ax=ax, label="correlation with the unit", shrink=0.85)
     ax.set(xticks=[], yticks=[], title=f"{name}, active in {100 * unit.active:.0f} % of images")
     return ax
-
-
-# ---- training
-
-
-def plot_history(
-    history: History, ax: Axes | None = None, *, series: Literal["loss", "score"] = "loss"
-) -> Axes:
-    """Draw losses or scores of training, epoch by epoch.
-
-    Parameters
-    ----------
-    history : History
-        ``history_`` of an estimator.
-    ax : matplotlib Axes, optional
-        Axes to draw on; a new figure by default.
-    series : {"loss", "score"}, default="loss"
-        Losses on training and validation rows, or the validation score, which early stopping watches.
-
-    Returns
-    -------
-    matplotlib Axes
-        A dotted line marks the epoch whose weights were kept.
-
-    Raises
-    ------
-    DataError
-        If the history holds no epoch, or no scores where these are asked for.
-
-    Examples
-    --------
-    >>> from tsenet.explain.plots import plot_history
-    >>> from tsenet.training.targets import History
-    >>> history = History((3.0, 2.0), (2.5, 2.1), (0.5, 0.7), (0.1, 0.1), (1.0, 1.0), 1, "max_epochs")
-    >>> plot_history(history).get_ylabel()
-    'loss'
-    """
-    if history.n_epochs == 0:
-        raise DataError("the history holds no epoch")
-    if series == "score" and not history.validation_score:
-        raise DataError("the history has no scores: training had no validation rows")
-    if ax is None:
-        (ax,) = _new_axes((5.6, 3.6))
-    from matplotlib.ticker import MaxNLocator
-
-    lines = {"training, with dropout": history.train_loss, "validation": history.validation_loss}
-    ax.set(ylabel="loss", title="Loss in training")
-    if series == "score":
-        lines = {"validation": history.validation_score}
-        ax.set(ylabel="score (higher is better)", title="Validation score in training")
-    for (label, values), colour in zip(lines.items(), _COLOURS, strict=False):
-        if values:
-            ax.plot(np.arange(1, history.n_epochs + 1), values, color=colour, label=label)
-    if history.best_epoch is not None:
-        best = history.best_epoch + 1
-        ax.axvline(best, color=_GREY, linewidth=1, linestyle=":", label=f"kept: epoch {best}")
-    ax.set_xlabel("epoch")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.margins(x=0.03)
-    ax.legend(frameon=False)
-    return _plain(ax)

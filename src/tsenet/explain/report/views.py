@@ -80,8 +80,8 @@ class Graph:
 def graph_of_topics(tree: LatentTree, topics: Sequence[Topic]) -> Graph:
     """The graph of topics of a tree, nested as given, and of all words.
 
-    A word is below the lowest topic shown of those above it in the tree. The link of a node to a parent that is not
-    the one it has in the tree has no strength.
+    A word is below the lowest topic shown of those above it in the tree; without any, below a topic that it describes.
+    The link of a node to a parent that is not the one it has in the tree has no strength.
     """
     number = {name: node for node, name in enumerate(tree.names)}
     shown = sorted(number[topic.name] for topic in every_topic(topics))
@@ -95,6 +95,9 @@ def graph_of_topics(tree: LatentTree, topics: Sequence[Topic]) -> Graph:
     while (hidden := (above >= 0) & (new_number[above] < 0)).any():
         above = np.where(hidden, in_tree[above], above)
     parent[: tree.n_observed] = above
+    for topic in every_topic(topics):
+        words = np.array([number[word.word] for word in topic.words], np.int64)
+        parent[words[parent[words] < 0]] = number[topic.name]
     odds = logit(np.clip(tree.cpt[:, :, 1], _NEVER, 1 - _NEVER))  # (M, 2)
     has_link = (parent >= 0) & (parent == in_tree)
     strength = np.where(has_link, odds[:, 1] - odds[:, 0], 0.0)
