@@ -23,7 +23,7 @@ from reproduce.paper import INTERPRETABILITY, TABLE3
 from reproduce.rivals import title_of
 from reproduce.runs import RUNS, Run, read_runs, unpack
 
-__all__ = ["TABLES", "Estimate", "Results", "compare", "estimate", "holm"]
+__all__ = ["TABLES", "Estimate", "Results", "compare", "estimate", "holm", "over", "task_scores"]
 
 CONFIDENCE = 0.95
 HALF_A_POINT = 0.005  # an interval within ± this counts as level
@@ -55,7 +55,7 @@ def estimate(runs: Sequence[Run]) -> Estimate:
     """Return the mean score of the runs of one rival, one per seed."""
     if all("right" in run for run in runs):
         return _over_rows_and_seeds(np.stack([unpack(run["right"]) for run in runs]).astype(float))
-    return _over(np.array([run["score"] for run in runs]))
+    return over(np.array([run["score"] for run in runs]))
 
 
 def compare(first: Sequence[Run], second: Sequence[Run]) -> Estimate | None:
@@ -72,8 +72,8 @@ def compare(first: Sequence[Run], second: Sequence[Run]) -> Estimate | None:
         return _over_rows_and_seeds(ours.astype(float) - theirs)
     areas = [[pair[k].get("areas", []) for pair in pairs] for k in (0, 1)]
     if all(len(row) >= FEWEST_TASKS for side in areas for row in side):
-        return _over(np.mean(areas[0], axis=0) - np.mean(areas[1], axis=0))
-    return _over(np.array([a["score"] - b["score"] for a, b in pairs]))
+        return over(np.mean(areas[0], axis=0) - np.mean(areas[1], axis=0))
+    return over(np.array([a["score"] - b["score"] for a, b in pairs]))
 
 
 def _over_rows_and_seeds(each: NDArray[np.float64]) -> Estimate:
@@ -92,7 +92,7 @@ def _over_rows_and_seeds(each: NDArray[np.float64]) -> Estimate:
     return _interval(float(each.mean()), float(np.sqrt(variance)), freedom)
 
 
-def _over(values: NDArray[np.float64]) -> Estimate:
+def over(values: NDArray[np.float64]) -> Estimate:
     """Estimate a mean over seeds or tasks by Student's t."""
     if values.size < 2:
         return Estimate(float(values.mean()), float("nan"), float("nan"), float("nan"))
@@ -384,37 +384,62 @@ def paper_table(results: Results, data: str) -> str:
     return table([*head, "CPU s"], body)
 
 
-def tasks_table(results: Results) -> str:
-    """Tox21 by the paper's protocol: one network for each task; rivals measured on all tasks."""
+def task_scores(results: Results) -> dict[str, NDArray[np.float64]]:
+    """Mean area of each task of Tox21, one network for each, by rival; only rivals measured on all tasks."""
     definition = EXPERIMENTS["tox21-tasks"]
     cells = {
         rival: [results.runs("tox21-tasks", data, None, rival) for data in definition.data]
         for rival in definition.rivals
     }
-    scores = {
+    return {
         rival: np.array([estimate(runs).value for runs in tasks])
         for rival, tasks in cells.items()
         if all(tasks)
     }
+
+
+def tasks_table(results: Results) -> str:
+    """Tox21 by the paper's protocol: one network for each task."""
+    definition, scores = EXPERIMENTS["tox21-tasks"], task_scores(results)
+    published = TABLE3["tox21"]
     body = [
         [data.partition("/")[2], *(f"{column[k]:.4f}" for column in scores.values())]
         for k, data in enumerate(definition.data)
     ]
     body.append(["mean", *(f"{column.mean():.4f}" for column in scores.values())])
-    if published := TABLE3.get("tox21"):
-        theirs = [
-            f"{published[rival].score:.4f}" if rival in published else "–" for rival in scores
-        ]
-        body.append(["mean in the paper", *theirs])
+    theirs = [f"{published[rival].score:.4f}" if rival in published else "–" for rival in scores]
+    body.append(["mean in the paper", *theirs])
     text = table(["task", *map(title_of, scores)], body)
     reference = scores[definition.reference]
     for rival in [name for name in scores if name != definition.reference]:
-        lead, better = _over(reference - scores[rival]), int((reference > scores[rival]).sum())
+        lead, better = over(reference - scores[rival]), int((reference > scores[rival]).sum())
         text += (
             f"\n\n{title_of(definition.reference)} minus {title_of(rival)}: {signed(lead.value, 'auc')} "
             f"({interval(lead, 'auc')}), better on {better} of {reference.size} tasks."
         )
     return text
+
+
+def published_table(results: Results) -> str:
+    """Table 3 as printed in the paper, for the sets that are not at hand."""
+    del results
+    missing = {
+        data: rivals for data, rivals in TABLE3.items() if data not in EXPERIMENTS["table3"].data
+    }
+    missing.pop("tox21")
+    rivals = ("tsenet-paper", "backbone-paper", "fnn", "pruned@tsenet-paper")
+    body = [
+        [
+            data,
+            *(
+                f"{shown(found[r].score, 'accuracy')} ({counted(found[r].n_parameters)})"
+                for r in rivals
+            ),
+            "no data",
+        ]
+        for data, found in missing.items()
+    ]
+    return table(["", *map(title_of, rivals), "here"], body)
 
 
 def interpretability_table(results: Results, vectors: str) -> str:
@@ -428,7 +453,7 @@ def interpretability_table(results: Results, vectors: str) -> str:
             if not runs:
                 continue
             own = _interpretability(runs, vectors)
-            lead = _over(own - reference) if own.size == reference.size else None
+            lead = over(own - reference) if own.size == reference.size else None
             theirs = INTERPRETABILITY.get(data, {}).get(rival) if vectors == "google" else None
             same = rival == definition.reference or lead is None
             body.append(
@@ -511,6 +536,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "controls": controls_table,
     "table3": paper_table,
     "tox21-tasks": tasks_table,
+    "published": published_table,
     "interpretability": interpretability_table,
     "pixels": pixels_table,
     "small-networks": sizes_table,
