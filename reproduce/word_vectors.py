@@ -84,7 +84,7 @@ def top_words(activations: NDArray[Any], X: Any, names: Sequence[str]) -> list[l
     names : sequence of str, length V
         The words.
     """
-    values = sp.csr_array(X, dtype=np.float64)
+    values = sp.csr_array(X, dtype=np.float64, copy=True)  # summing sorts indices in place
     units = np.asarray(activations, np.float64)
     units = units - units.mean(axis=0)
     covariance = np.asarray(values.T @ units)  # the units are centred, so the words need not be

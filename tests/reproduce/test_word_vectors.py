@@ -57,3 +57,10 @@ def test_top_words_are_those_of_highest_correlation() -> None:
         ]
         best = [f"w{j}" for j in np.argsort(values)[::-1][:10] if values[j] > 0]
         assert found == best
+
+
+def test_the_rows_are_left_as_they_are() -> None:
+    X = sp.csr_array((np.array([2, 1], np.float32), np.array([1, 0]), np.array([0, 2, 2])))
+    before = X.toarray()
+    top_words(np.array([[1.0], [0.0]]), X, ["a", "b"])
+    assert np.array_equal(X.toarray(), before)
