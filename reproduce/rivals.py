@@ -7,7 +7,6 @@ A name may be followed by parameters and a size: ``tsenet:density=0.02``, ``svd:
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -39,9 +38,12 @@ from sklearn.utils.extmath import randomized_svd
 from reproduce.data import Fold
 from reproduce.networks import DenseNetwork, DynamicNetwork, PrunedNetwork, ValidatedNetwork
 from reproduce.wirings import CONTROLS
-from tsenet import Table, TSENetClassifier, TSENetRegressor, expand, learn_tree
+from tsenet import Table, TSENetClassifier, TSENetRegressor
+from tsenet._system.seeds import seed_sequence
 from tsenet.data.text import stop_words_of
 from tsenet.errors import DataError
+from tsenet.expansion.expand import learn_structure
+from tsenet.progress import Progress
 
 __all__ = ["RIVALS", "Rival", "make_rival", "n_parameters", "title_of"]
 
@@ -272,7 +274,6 @@ class LinearTeacher(ClassifierMixin, BaseEstimator):
         """Fit to all rows; NaN marks rows without a label."""
         from tsenet.data import BinaryRule, Scaling
         from tsenet.data.order import duplicate_groups
-        from tsenet.progress import Progress
         from tsenet.training.linear_teacher import fit_linear_teacher
         from tsenet.training.targets import BinaryLoss, Labelled, MulticlassLoss
 
@@ -380,20 +381,18 @@ class Network(BaseEstimator):
         return Table.of(X, self.names or None)
 
     def _changed_wiring(self, table: Table) -> Any:
-        from tsenet.expansion.expand import usual_density, usual_link_rule
-
+        """Other links between the units of the structure that the network itself would learn."""
         params = self.network.get_params()
-        shared = params.keys() & inspect.signature(learn_tree).parameters.keys()
-        tree = learn_tree(table, **{name: params[name] for name in shared})
-        wiring = expand(
-            tree,
+        tree_seed, wiring_seed = seed_sequence(params["random_state"]).spawn(2)
+        learned = learn_structure(
             table,
-            density=params["density"] or usual_density(table, tree),
-            link_rule=params["link_rule"] or usual_link_rule(table),
-            random_state=params["random_state"],
-            n_jobs=params["n_jobs"],
-        )
-        return CONTROLS[str(self.control)](wiring, table.values, params["random_state"])
+            **{name: params[name] for name in ("density", "link_rule", "max_top", "n_jobs")},
+            tree_seed=tree_seed,
+            wiring_seed=wiring_seed,
+            progress=Progress(),
+            **(params["tree_options"] or {}),
+        ).wiring
+        return CONTROLS[str(self.control)](learned, table.values, params["random_state"])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class, or the number."""

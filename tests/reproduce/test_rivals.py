@@ -128,9 +128,13 @@ def test_an_encoder_needs_texts(dense: Fold) -> None:
         rows_for("minilm", replace(dense, vectors=None))
 
 
-def test_a_control_has_as_many_parameters_as_the_learned_network(text: Fold) -> None:
-    sizes = [
-        n_parameters(make_rival(f"{name}:max_epochs=1", text, 0).fit(text.X, text.y))
-        for name in ("backbone", "backbone-random", "backbone-shuffle")
+@pytest.mark.parametrize("recipe", ["", "-paper"])
+def test_a_control_has_the_units_and_the_number_of_links_of_the_learned_network(
+    recipe: str, text: Fold
+) -> None:
+    networks = [
+        make_rival(f"backbone{recipe}{control}:max_epochs=1", text, 0).fit(text.X, text.y)
+        for control in ("", "-random", "-shuffle")
     ]
-    assert len(set(sizes)) == 1
+    assert len({n_parameters(network) for network in networks}) == 1
+    assert len({network.net_.layer_sizes for network in networks}) == 1
