@@ -156,7 +156,7 @@ class Results:
         ``few-labels/ag_news/100/tsenet`` is a score, ``…/tsenet-vs-logistic`` a difference (first minus second). After
         a space may follow: ``interval`` or ``verdict`` of a difference; ``parameters``, ``share-of-RIVAL`` (of the
         parameters), ``cpu``, ``seeds``, ``macro-f1`` or ``vectors-FILE`` (the interpretability by a file of word
-        vectors).
+        vectors). ``topics/20newsgroups/tsenet/1 nmi`` is a score of a level of topics.
 
         Raises
         ------
@@ -164,6 +164,9 @@ class Results:
             If nothing is stored for the key.
         """
         path, _, what = key.partition(" ")
+        if path.startswith("topics/"):
+            _, corpus, model, level = path.split("/")
+            return _topic_score(what, _topics(corpus, model).set_index("level")[what][int(level)])
         start, count, rival = path.rsplit("/", 2)
         experiment, _, data = start.partition("/")
         labels = None if count == "all" else int(count)
@@ -248,20 +251,23 @@ def counted(number: float) -> str:
 # ---- tables
 
 
-def scores_table(results: Results, experiment: str, labels: int | None, data: str = "") -> str:
+def scores_table(
+    results: Results, experiment: str, labels: int | None, data: str = "", rivals: str = ""
+) -> str:
     """Scores of rivals (rows) on data sets (columns), with the interval of the difference from the reference.
 
     All rows have the same seeds: what was measured with more of them is in the headline table.
     """
     definition = EXPERIMENTS[experiment]
+    rows = rivals.split(",") if rivals else definition.rivals
     columns = [name for name in definition.data if not data or name in data.split(",")]
     columns = [
         name
         for name in columns
-        if any(results.runs(experiment, name, labels, rival) for rival in definition.rivals)
+        if any(results.runs(experiment, name, labels, rival) for rival in rows)
     ]
     body = []
-    for rival in definition.rivals:
+    for rival in rows:
         cells = [
             _score_cell(results, experiment, name, labels, rival, definition.n_seeds)
             for name in columns
@@ -335,17 +341,21 @@ def overview_table(results: Results, labels: str, data: str, rivals: str) -> str
 def topics_table(results: Results, corpus: str, columns: str) -> str:
     """Scores of hierarchies of topics on a corpus, the top level first, from ``docs/results/topics.csv``."""
     del results
-    scores = pd.read_csv(TOPICS)
-    scores = scores[scores["corpus"] == corpus]
     shown_columns = columns.split(",")
     body = []
-    for model, levels in scores.groupby("model", sort=False):
+    for model, levels in _topics(corpus).groupby("model", sort=False):
         cells = []
         for column in shown_columns:
             values = [_topic_score(column, value) for value in levels[column]]
             cells.append(values[0] if len(set(values)) == 1 else " / ".join(values))
         body.append([model, *cells])
     return table(["", *shown_columns], body)
+
+
+def _topics(corpus: str, model: str | None = None) -> pd.DataFrame:
+    """Stored scores of the levels of topics of a corpus, of all models or one."""
+    scores = pd.read_csv(TOPICS)
+    return scores[(scores["corpus"] == corpus) & (scores["model"].eq(model) | (model is None))]
 
 
 def _topic_score(column: str, value: float) -> str:
@@ -528,8 +538,8 @@ TABLES: dict[str, Callable[..., str]] = {
     "headline": headline_table,
     "overview": overview_table,
     "topics": topics_table,
-    "few-labels": lambda r, n, data="": scores_table(r, "few-labels", int(n), data),
-    "all-labels": lambda r, data="": scores_table(r, "all-labels", None, data),
+    "few-labels": lambda r, n, rivals="": scores_table(r, "few-labels", int(n), "", rivals),
+    "all-labels": lambda r: scores_table(r, "all-labels", None),
     "tables": lambda r, data="": scores_table(r, "tables", None, data),
     "ablations": lambda r: scores_table(r, "ablations", None),
     "paper-links": lambda r: scores_table(r, "paper-links", None),

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from reproduce.analysis import TOPICS, Results, compare, estimate, over, task_scores
 from reproduce.data import DATA
-from reproduce.experiments import DENSITIES, EXPERIMENTS, LINK_RULES, SIZED, SIZES, TEXT
+from reproduce.experiments import DENSITIES, EXPERIMENTS, LINK_RULES, TEXT
 from reproduce.paper import TABLE3
 from reproduce.rivals import title_of
 from reproduce.runs import RUNS
@@ -233,20 +233,6 @@ def topics(results: Results) -> Figure:
     return figure
 
 
-def sizes(results: Results) -> Figure:
-    """Accuracy against the number of parameters."""
-    figure, (axes,) = _figure(7.2, 4.4)
-    rivals = ("tsenet", "tsenet-random", *SIZED)
-    for colour, rival in zip(COLOURS, rivals, strict=False):
-        cells = [results.runs("small-networks", "ag_news", None, f"{rival}@{n}") for n in SIZES]
-        points = [(runs[0]["parameters"], 100 * estimate(runs).value) for runs in cells if runs]
-        axes.plot(*np.reshape(points, (-1, 2)).T, "o-", color=colour, label=title_of(rival))
-    axes.set(xscale="log", xlabel="parameters", ylabel="accuracy, %", ylim=(85, 91.5))
-    axes.set_title("AG's News, all labels")
-    axes.legend(frameon=False)
-    return figure
-
-
 def speed(results: Results) -> Figure:
     """Accuracy with 100 labels against CPU seconds of the fit, means of the text sets."""
     figure, (axes,) = _figure(7.2, 4.4)
@@ -267,7 +253,6 @@ def speed(results: Results) -> Figure:
 PICTURES: dict[str, Callable[[Results], Figure]] = {
     "summary": summary,
     "text": text,
-    "small-networks": sizes,
     "tables": tables,
     "topics": topics,
     "paper": paper,

@@ -7,6 +7,7 @@ A name may be followed by parameters and a size: ``tsenet:density=0.02``, ``svd:
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -521,6 +522,9 @@ def _tsenet(
     if backbone:
         settings = {"skip_units": 0, "linear_skip": False, **settings}
     kind = TSENetRegressor if fold.task == "regression" else TSENetClassifier
+    own = inspect.signature(kind).parameters
+    if tree_options := {name: settings.pop(name) for name in [*settings] if name not in own}:
+        settings["tree_options"] = tree_options
     make: Any = kind.paper if paper else kind
     return Network(make(**settings, random_state=seed, n_jobs=1), fold.names, control, size)
 

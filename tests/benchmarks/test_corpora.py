@@ -26,29 +26,6 @@ def test_rows_hold_distinct_words_in_order(corpus: BinaryRows) -> None:
     assert np.array_equal(np.diff(corpus.indptr), np.full(corpus.n_rows, 20))
 
 
-def test_frequencies_follow_zipf(corpus: BinaryRows) -> None:
-    """Slope −1 on logarithmic axes, away from the few words that saturate."""
-    word = np.arange(50, 2000)
-    slope, _ = np.polyfit(np.log(word + 1), np.log(corpus.counts()[word]), 1)
-    assert -1.1 < slope < -0.85
-
-
-def test_words_of_a_topic_occur_together_more_often_than_by_chance(corpus: BinaryRows) -> None:
-    """Most pairs are of different topics; about one in fifty stands out."""
-    on = corpus.to_csr()[:, 200:400].astype(np.int64)
-    both = (on.T @ on).toarray()
-    expected = np.outer(on.sum(axis=0), on.sum(axis=0)) / corpus.n_rows
-    lift = (both / expected)[np.triu_indices(200, 1)]
-    assert np.quantile(lift, 0.5) < 1.2
-    assert np.quantile(lift, 0.99) > 2.0
-
-
-def test_same_seed_same_corpus_and_another_seed_another() -> None:
-    first, again, other = (zipf_corpus(300, 100, 10, seed) for seed in (3, 3, 4))
-    assert first == again
-    assert first != other
-
-
 def test_a_job_runs_in_a_process_of_its_own(tmp_path: Path) -> None:
     data, out = tmp_path / "rows.npz", tmp_path / "tree.tsenet"
     sp.save_npz(data, sp.csr_matrix(zipf_corpus(60, 400, 8).to_csr()))

@@ -46,11 +46,7 @@ def text_files() -> Iterator[tuple[Path, str]]:
 
 @pytest.mark.parametrize("name", tsenet.__all__)
 def test_public_name_resolves_and_is_documented(name: str) -> None:
-    value = getattr(tsenet, name)
-    if isinstance(value, str):  # __version__
-        assert value
-    else:
-        assert (value.__doc__ or "").strip(), f"tsenet.{name} has no docstring"
+    assert (getattr(tsenet, name).__doc__ or "").strip(), f"tsenet.{name} has no docstring"
 
 
 def test_constraints_are_exact_pins_and_unique() -> None:
@@ -77,14 +73,6 @@ def test_citation_gives_this_version_and_the_paper() -> None:
     citation = (ROOT / "CITATION.cff").read_text("utf-8")
     assert f"\nversion: {tsenet.__version__}\n" in citation
     assert "arXiv:1803.06120" in citation
-
-
-def test_every_documentation_page_is_in_the_navigation() -> None:
-    listed = set(re.findall(r"[\w/-]+\.md\b", (ROOT / "mkdocs.yml").read_text("utf-8")))
-    docs = ROOT / "docs"
-    written = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
-    made = {f"tutorials/{path.stem}.md" for path in (docs / "tutorials").glob("*.ipynb")}
-    assert written | made | {"cli.md", "index.md"} == listed  # the site's hooks write the latter
 
 
 def test_no_paths_of_one_machine() -> None:

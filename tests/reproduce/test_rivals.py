@@ -45,7 +45,7 @@ def test_rivals_learn_from_text_with_few_labels(name: str, text: Fold) -> None:
     assert right(name + few, text.with_labels(60, 0)) > 0.5
 
 
-@pytest.mark.parametrize("name", ["tsenet", "tsenet-paper-k-means", "backbone-pivot"])
+@pytest.mark.parametrize("name", ["tsenet:ties=any", "tsenet-paper-k-means", "backbone-pivot"])
 def test_networks_over_any_wiring_are_fitted(name: str, text: Fold) -> None:
     assert 0 <= right(f"{name}:max_epochs=1", text.with_labels(60, 0)) <= 1
 

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import scipy.sparse as sp
 
 from tsenet.data.table import Table
@@ -32,6 +31,7 @@ from tsenet.errors import DataError, count_of, import_optional
 from tsenet.progress import as_progress
 
 if TYPE_CHECKING:
+    import pandas as pd
     from sklearn.feature_extraction.text import CountVectorizer
 
 # Half of a character, which no encoding can write.
@@ -104,11 +104,9 @@ _SECTION = re.compile(
 )
 # Signatures, and paragraphs that many docstrings share.
 _BOILERPLATE = re.compile(
-    r"^\w[\w.]*\(.*\)( ->.*)?$|User Guide|Array API Standard|As an instance of|array arguments are of|^\.\. ",
-    re.DOTALL,
+    r"(?s)^\w[\w.]*\(.*\)( ->.*)?$|User Guide|Array API Standard|As an instance of|array arguments are of|^\.\. "
 )
 _MARKUP = re.compile(r"<[^<>]*>|https?://\S+|:\w+:")
-_SHORTEST_DOCSTRING = 12  # words
 
 
 # ---- choosing and counting words
@@ -743,6 +741,8 @@ def load_docstrings(*modules: str) -> pd.DataFrame:
     >>> docs["name"][0], docs["module"].unique().tolist()
     ('scipy.fft.fft', ['scipy.fft', 'scipy.linalg'])
     """
+    import pandas as pd
+
     rows = []
     for module in modules or _DOCUMENTED.split():
         package = module.partition(".")[0]
@@ -753,4 +753,5 @@ def load_docstrings(*modules: str) -> pd.DataFrame:
                 text = "\n\n".join(part for part in opening if not _BOILERPLATE.search(part))
                 rows.append((_MARKUP.sub(" ", text), f"{module}.{name}", module))
     docs = pd.DataFrame(rows, columns=["text", "name", "module"]).drop_duplicates("text")
-    return docs[docs["text"].str.split().str.len() >= _SHORTEST_DOCSTRING].reset_index(drop=True)
+    whole = docs["text"].str.split().str.len() >= 12  # words; fewer are hardly a sentence
+    return docs[whole].reset_index(drop=True)
