@@ -163,10 +163,12 @@ class Results:
         KeyError
             If nothing is stored for the key.
         """
-        path, _, what = key.partition(" ")
-        if path.startswith("topics/"):
+        if key.startswith("topics/"):
+            path, _, column = key.rpartition(" ")
             _, corpus, model, level = path.split("/")
-            return _topic_score(what, _topics(corpus, model).set_index("level")[what][int(level)])
+            levels = _topics(corpus, model).set_index("level")
+            return _topic_score(column, levels[column][int(level)])
+        path, _, what = key.partition(" ")
         start, count, rival = path.rsplit("/", 2)
         experiment, _, data = start.partition("/")
         labels = None if count == "all" else int(count)
