@@ -117,10 +117,13 @@ def state(process: int) -> dict[str, float]:
 
 
 def settled(process: int, wanted: dict[str, float], seconds: float = 20.0) -> dict[str, float]:
-    """The state after the threads of clients that left have ended, or after some seconds."""
-    end = time.monotonic() + seconds
-    while (now := state(process))["threads"] > wanted["threads"] and time.monotonic() < end:
+    """The state after what clients that left had open, threads and files, is closed, or after some seconds."""
+    end, now = time.monotonic() + seconds, state(process)
+    while (
+        any(now[k] > wanted.get(k, np.inf) for k in ("threads", "files")) and time.monotonic() < end
+    ):
         time.sleep(0.1)
+        now = state(process)
     return now
 
 

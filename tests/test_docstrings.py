@@ -51,4 +51,4 @@ def test_every_parameter_is_documented(function: Any) -> None:
     entries = [line for line in inspect.getdoc(function).splitlines() if line[:1].strip()]
     named = {name for line in entries for name in line.partition(" : ")[0].split(", ")}
     for parameter in inspect.signature(function).parameters.values():
-        assert {parameter.name, f"**{parameter.name}"} & named, parameter.name
+        assert {f"{stars}{parameter.name}" for stars in ("", "*", "**")} & named, parameter.name

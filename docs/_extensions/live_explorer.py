@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import runpy
 import tempfile
 from pathlib import Path
 
@@ -15,36 +14,23 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 PAGE = "explorer-live.html"
-CORPUS = "tutorials/shared/docstrings.py"
-MIN_DOCUMENTS = 30
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add the explorer's page to the site's files."""
-    files.append(File.generated(config, PAGE, content=explorer(Path(config.docs_dir) / CORPUS)))
+    files.append(File.generated(config, PAGE, content=explorer()))
     return files
 
 
 @functools.cache
-def explorer(corpus: Path) -> str:
-    """Fit a classifier of the docstrings that the tutorials use, by module; return its report.
-
-    Parameters
-    ----------
-    corpus : Path
-        The program that finds the docstrings: it leaves them in ``found``, text to (name, module).
-    """
+def explorer() -> str:
+    """Fit a classifier of the docstrings that the tutorials use, by module; return its report."""
     from tsenet import TSENetClassifier
-    from tsenet.data import vectorize, word_vectorizer
+    from tsenet.data import load_docstrings, vectorize, word_vectorizer
 
+    docs = load_docstrings()
+    texts, labels = docs["text"].tolist(), docs["module"].tolist()
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        with contextlib.redirect_stdout(None):
-            found: dict[str, tuple[str, str]] = runpy.run_path(str(corpus))["found"]
-        modules = [module for _, module in found.values()]
-        texts = [
-            text for text, (_, module) in found.items() if modules.count(module) >= MIN_DOCUMENTS
-        ]
-        labels = [found[text][1] for text in texts]
         counts = vectorize(
             texts, word_vectorizer(n_words=2000, stop_words="english", min_documents=5)
         )
