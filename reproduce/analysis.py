@@ -17,7 +17,7 @@ from scipy import stats
 
 from reproduce import RECIPE
 from reproduce.data import DATA
-from reproduce.experiments import DENSITIES, EXPERIMENTS, HEADLINE_SEEDS, LINK_RULES, WIRINGS
+from reproduce.experiments import DENSITIES, EXPERIMENTS, HEADLINE_SEEDS, LINK_RULES, TEXT, WIRINGS
 from reproduce.markdown import table
 from reproduce.paper import INTERPRETABILITY, TABLE3
 from reproduce.rivals import title_of
@@ -296,6 +296,31 @@ def _score_cell(
     return text if difference is None else f"{text} ({interval(difference, runs[0]['metric'])})"
 
 
+def links_table(results: Results) -> str:
+    """Learned minus random links of the same network, in points, by network and number of labels."""
+    body = []
+    for network in ("tsenet", "backbone"):
+        for labels in (100, 400, None):
+            experiment = "few-labels" if labels else "all-labels"
+            found = [
+                compare(
+                    *(
+                        results.runs(experiment, data, labels, f"{network}{links}")
+                        for links in ("", "-random")
+                    )
+                )
+                for data in TEXT
+            ]
+            cells = [
+                "–"
+                if lead is None
+                else f"{signed(lead.value, 'accuracy')} ({interval(lead, 'accuracy')})"
+                for lead in found
+            ]
+            body.append([f"{title_of(network)}, {labels or 'all'} labels", *cells])
+    return table(["", *TEXT], body)
+
+
 def headline_table(results: Results, labels: str) -> str:
     """The main comparisons of the few-labels experiment, with their number taken into account by Holm's method.
 
@@ -541,7 +566,8 @@ TABLES: dict[str, Callable[..., str]] = {
     "overview": overview_table,
     "topics": topics_table,
     "few-labels": lambda r, n, rivals="": scores_table(r, "few-labels", int(n), "", rivals),
-    "all-labels": lambda r: scores_table(r, "all-labels", None),
+    "all-labels": lambda r, rivals="": scores_table(r, "all-labels", None, "", rivals),
+    "links": links_table,
     "tables": lambda r, data="": scores_table(r, "tables", None, data),
     "ablations": lambda r: scores_table(r, "ablations", None),
     "paper-links": lambda r: scores_table(r, "paper-links", None),

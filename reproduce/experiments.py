@@ -61,7 +61,7 @@ class Experiment:
 
 TEXT = ("ag_news", "20newsgroups", "stackoverflow", "dbpedia", "subj")
 TABLES = ("dna", "spam", "satellite", "sonar", "vowel", "acsf1", "tecator", "ames")
-IMAGES = ("digits", "mnist", "fashion_mnist")
+IMAGES = ("digits", "mnist")
 LINEAR = ("logistic", "linear-svc", "complement-nb")
 FAMILY = ("tsenet", "tsenet-random", "backbone", "backbone-random")
 PAPER = ("tsenet-paper", "tsenet-paper-random", "backbone-paper", "backbone-paper-random")
