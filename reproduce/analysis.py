@@ -351,15 +351,17 @@ def headline_table(results: Results, labels: str) -> str:
 
 
 def overview_table(results: Results, labels: str, data: str, rivals: str) -> str:
-    """Scores without intervals, and the mean CPU seconds and parameters of each rival; "–" is not measured."""
+    """Scores without intervals over the seeds that all have, and the mean CPU seconds and parameters of each rival."""
     names = data.split(",")
+    cells = {
+        rival: [results.runs("few-labels", name, int(labels), rival) for name in names]
+        for rival in rivals.split(",")
+    }
+    n_seeds = min(len(runs) for row in cells.values() for runs in row)
     body = []
-    for rival in rivals.split(","):
-        cells = [results.runs("few-labels", name, int(labels), rival) for name in names]
-        runs = [run for cell in cells for run in cell]
-        if not runs:
-            continue
-        scores = [score_of(cell) if cell else "–" for cell in cells]
+    for rival, row in cells.items():
+        scores = [score_of([run for run in runs if run["seed"] < n_seeds]) for runs in row]
+        runs = [run for found in row for run in found]
         cost = (f"{_mean(runs, 'cpu'):.0f}", counted(_mean(runs, "parameters")))
         body.append([title_of(rival), *scores, *cost])
     return table(["", *(DATA[name].title for name in names), "CPU s", "parameters"], body)

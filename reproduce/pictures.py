@@ -35,6 +35,13 @@ def _figure(width: float, height: float, n_panels: int = 1, **shared: Any) -> tu
     return figure, panels
 
 
+def _few_labels(results: Results, data: str, labels: int | None, rival: str) -> list[Any]:
+    """The runs of the seeds that every rival has."""
+    experiment = "few-labels" if labels else "all-labels"
+    runs = results.runs(experiment, data, labels, rival)
+    return [run for run in runs if run["seed"] < EXPERIMENTS[experiment].n_seeds]
+
+
 def _legend(figure: Figure, axes: Any, n_columns: int = 4) -> None:
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=n_columns, frameon=False)
@@ -81,10 +88,7 @@ def text(results: Results) -> Figure:
     counts = (100, 400, None)
     for axes, data in zip(panels, TEXT, strict=True):
         for colour, rival in zip(COLOURS, rivals, strict=True):
-            cells = [
-                results.runs("few-labels" if count else "all-labels", data, count, rival)
-                for count in counts
-            ]
+            cells = [_few_labels(results, data, count, rival) for count in counts]
             scores = [100 * estimate(runs).value if runs else np.nan for runs in cells]
             axes.plot(scores, "o-", color=colour, markersize=3.5, label=title_of(rival))
         axes.set_xticks(range(len(counts)), [str(count or "all") for count in counts])
@@ -237,9 +241,7 @@ def speed(results: Results) -> Figure:
     """Accuracy with 100 labels against CPU seconds of the fit, means of the text sets."""
     figure, (axes,) = _figure(7.2, 4.4)
     for rival in ("tsenet", "teacher", "em-bayes", "svd", "logistic"):
-        cells = [results.runs("few-labels", data, 100, rival) for data in TEXT]
-        if not all(cells):
-            continue
+        cells = [_few_labels(results, data, 100, rival) for data in TEXT]
         accuracy = 100 * np.mean([estimate(runs).value for runs in cells])
         seconds = np.mean([np.mean([run["cpu"] for run in runs]) for runs in cells])
         axes.plot(seconds, accuracy, "o", color=COLOURS[0 if rival == "tsenet" else 6])
