@@ -378,7 +378,12 @@ def topics_table(results: Results, corpus: str, columns: str) -> str:
             values = [_topic_score(column, value) for value in levels[column]]
             cells.append(values[0] if len(set(values)) == 1 else " / ".join(values))
         body.append([model, *cells])
-    return table(["", *shown_columns], body)
+    titles = {
+        "n_topics": "topics",
+        "cpu_s": "CPU s",
+        **{k: k.upper() for k in ("npmi", "pcc", "nmi", "ami")},
+    }
+    return table(["", *(titles.get(column, column) for column in shown_columns)], body)
 
 
 def _topics(corpus: str, model: str | None = None) -> pd.DataFrame:
