@@ -486,31 +486,28 @@ def published_table(results: Results) -> str:
     return table(["", *map(title_of, rivals), "here"], body)
 
 
-def interpretability_table(results: Results, vectors: str) -> str:
-    """Table 4: mean cosine of the words of the top units."""
+def interpretability_table(results: Results) -> str:
+    """Table 4: mean cosine of the words of the top units, by Google News vectors as in the paper, and by GloVe's."""
     definition = EXPERIMENTS["interpretability"]
     body = []
     for data in definition.data:
         runs_of = {r: results.runs("interpretability", data, None, r) for r in definition.rivals}
-        reference = _interpretability(runs_of[definition.reference], vectors)
         for rival, runs in runs_of.items():
-            if not runs:
-                continue
-            own = _interpretability(runs, vectors)
-            lead = over(own - reference) if own.size == reference.size else None
-            theirs = INTERPRETABILITY.get(data, {}).get(rival) if vectors == "google" else None
-            same = rival == definition.reference or lead is None
-            body.append(
-                [
-                    *(data, title_of(rival), f"{own.mean():.4f}"),
-                    "–" if theirs is None else f"{theirs:.4f}",
-                    "–" if same or lead is None else signed(lead.value, "auc"),
-                    "–" if same or lead is None else interval(lead, "auc"),
-                    runs[0]["units"],
-                ]
-            )
-    head = ["data", "", "mean cosine", "paper's", "difference", "95 % interval", "units"]
-    return table(head, body)
+            row: list[Any] = [data, title_of(rival)]
+            for vectors in ("google", "glove"):
+                own, reference = (
+                    _interpretability(found, vectors)
+                    for found in (runs, runs_of[definition.reference])
+                )
+                lead = (
+                    ""
+                    if rival == definition.reference
+                    else f" ({interval(over(own - reference), 'auc')})"
+                )
+                row.append(f"{own.mean():.4f}{lead}")
+            theirs = INTERPRETABILITY.get(data, {}).get(rival)
+            body.append([*row, "–" if theirs is None else f"{theirs:.4f}", runs[0]["units"]])
+    return table(["data", "", "Google News", "GloVe", "the paper's", "units"], body)
 
 
 def pixels_table(results: Results) -> str:
