@@ -52,6 +52,7 @@ def test_the_readme_shows_what_its_examples_print() -> None:
 
 def test_the_readme_names_the_best_logistic_regression() -> None:
     docs = load_docstrings()
+    docs = docs[~docs["name"].str.contains("Halving")].reset_index()  # another test may add these
     labelled, y = docs.index % 11 == 0, docs["module"]
     X = TfidfVectorizer().fit(docs["text"][labelled]).transform(docs["text"])
     model = LogisticRegression(C=1000, max_iter=1000).fit(X[labelled], y[labelled])
