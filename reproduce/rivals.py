@@ -382,7 +382,10 @@ class Network(BaseEstimator):
         return Table.of(X, self.names or None)
 
     def _changed_wiring(self, table: Table) -> Any:
-        """Other links between the units of the structure that the network itself would learn."""
+        """Other links between the units of a structure learned with the network's own options.
+
+        It is the network's own structure, but for the rows that ``structure_samples`` draws.
+        """
         params = self.network.get_params()
         tree_seed, wiring_seed = seed_sequence(params["random_state"]).spawn(2)
         learned = learn_structure(
