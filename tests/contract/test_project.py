@@ -60,7 +60,7 @@ def test_extras_exist_and_every_requirement_is_bounded_below_and_pinned() -> Non
     extras = PROJECT["optional-dependencies"]
     assert set(extras) == {
         *("train", "plot", "chem", "text", "segment", "encoder", "onnx", "dask"),
-        *("dev", "docs", "quality"),
+        *("serve", "label", "dev", "docs", "quality"),
     }
     pinned = {canonical(pin.split("==")[0]) for pin in PINS}
     for requirement in chain(PROJECT["dependencies"], *extras.values()):
