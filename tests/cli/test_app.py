@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import subprocess
@@ -47,8 +48,15 @@ print(sorted(heavy & sys.modules.keys()))
         self, command: str, estimator: type
     ) -> None:
         shown = run(command, "--help-all").stdout
-        for name in inspect.signature(estimator).parameters:
-            assert re.search(rf"^{name} :", shown, re.M), name
+        for name, parameter in inspect.signature(estimator).parameters.items():
+            line = re.search(rf"^{name} : (.+)", shown, re.M)
+            assert line is not None, name
+            default = re.search(r"default=(\S+)$", line[1])
+            if default is None:
+                assert parameter.default is None, name
+                assert line[1].endswith("optional"), name
+            else:
+                assert ast.literal_eval(default[1]) == parameter.default, name
 
 
 class TestVersion:

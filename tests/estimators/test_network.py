@@ -234,7 +234,7 @@ def test_a_table_brings_its_names(rows: Floats, kinds: NDArray[Any]) -> None:
     assert not hasattr(model.fit(tsenet.Table.of(rows), kinds), "feature_names_in_")
 
 
-def test_categories_are_inputs(rows: Floats, kinds: NDArray[Any], tmp_path: Path) -> None:
+def test_categories_are_inputs(rows: Floats, kinds: NDArray[Any]) -> None:
     frame = pd.DataFrame(rows[:, :6], columns=list("abcdef"))
     frame["colour"] = kinds
     model = TSENetClassifier(**{**QUICK, "max_epochs": 60}).fit(frame, kinds)

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import torch
+from scipy.special import softmax
 
 from tests.builders import one_latent_rows
 from tests.network.wirings import random_wiring
-from tsenet import TSENetClassifier
+from tsenet import Table, TSENetClassifier
 from tsenet.network.predictor import Inputs
 from tsenet.training.recipe import Recipe, RunSeeds
 
@@ -51,10 +53,21 @@ def test_rows_without_labels_are_taught() -> None:
 
 
 def test_the_blend_is_one_network() -> None:
-    """With linear_skip=True the outputs are those of the start and of the network, each times its weight."""
+    """With linear_skip=True the outputs are a linear part and the network's, added; both know the classes."""
     model = TSENetClassifier(**QUICK, max_epochs=5, linear_skip=True).fit(ROWS, CLASSES)
-    assert model.net_.linear_skip is not None
-    assert model.score(ROWS, CLASSES) > 0.9
+    net = model.net_
+    assert net.linear_skip is not None
+    answer = model.predict_proba(ROWS)
+    rows = torch.from_numpy(model.scaling_.apply(Table.of(ROWS)).values.astype(np.float32))
+    with torch.no_grad():
+        both = net(rows)
+        linear = rows @ net.linear_skip
+        net.linear_skip.zero_()
+        network = net(rows)
+    np.testing.assert_allclose(both, linear + network, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(softmax(both.numpy(), axis=1), answer, atol=1e-5)
+    for part in (linear, network):
+        assert np.mean(part.numpy().argmax(axis=1) == CLASSES) > 0.5
     without = TSENetClassifier(**QUICK, max_epochs=5, linear_skip=False).fit(ROWS, CLASSES)
     assert without.net_.linear_skip is None
 
