@@ -15,8 +15,8 @@ from reproduce.runs import FIELDS, RUNS, Cell, measure, read_runs, run_cells, un
 TOLERANCE = 0.005  # of a repeated score, or one row if that is more
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return the exit code."""
+def parser_of_commands() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(prog="python -m reproduce", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="measure the cells of an experiment that are not stored")
@@ -36,7 +36,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     data.add_argument("--check", action="store_true", help="compare files with their SHA-256")
     verify = commands.add_parser("verify", help="repeat random stored cells and compare")
     verify.add_argument("n", type=int, nargs="?", default=5)
-    chosen = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; return the exit code."""
+    chosen = parser_of_commands().parse_args(arguments)
     try:
         return _COMMANDS[chosen.command](chosen)
     except KeyboardInterrupt:

@@ -30,14 +30,12 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = "src/tsenet"
 #: Modules, and the tests that check them.
 TESTED = {
-    "training/labelled": "tests/training/test_split.py",
-    "skeleton/layers": "tests/skeleton/test_layers.py",
-    "skeleton/kernels/completion_kernels": "tests/skeleton/test_completion.py "
-    "tests/skeleton/test_layers.py::test_of_two_equal_latents_the_first_is_taken",
+    "data/order": "tests/data/test_order.py",
+    "data/scaling": "tests/data/test_scaling.py",
+    "skeleton/layers": "tests/skeleton/test_layers.py tests/skeleton/test_completion.py",
     "skeleton/chow_liu": "tests/skeleton/test_chow_liu.py",
     "expansion/wiring": "tests/expansion/test_wiring.py",
-    "training/history": "tests/training/test_history.py",
-    "training/calibration": "tests/training/test_calibration.py",
+    "training/loop": "tests/training/test_loop.py",
 }
 _HEAVY = (
     "hypothesis",

@@ -15,6 +15,7 @@ from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 FOLDER = "tutorials"
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -29,6 +30,16 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         for name, content in pictures.items():
             files.append(File.generated(config, f"{FOLDER}/{name}", content=content))
     return files
+
+
+def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Let links to a notebook, which lead somewhere in the repository, lead to its page."""
+    if (
+        page.file.src_uri.removesuffix(".md").startswith(f"{FOLDER}/")
+        and "notebook-download" in markdown
+    ):
+        return markdown
+    return re.sub(r"\]\(([\w./-]+)\.ipynb\)", r"](\1.md)", markdown)
 
 
 def page_of(notebook: dict[str, Any], stem: str) -> tuple[str, dict[str, bytes]]:

@@ -4,7 +4,7 @@
 # # Deploy without torch
 #
 # Train once, then predict where torch is not installed: from the model's own file, or as ONNX without Python. On the
-# way, the network is pruned. You need `pip install 'tsenet[train,onnx,plot]'` to train and export.
+# way, the network is pruned. You need `pip install '.[train,onnx,plot]'` to train and export.
 #
 # ## Train and save
 

@@ -4,7 +4,7 @@
 # # Read a model in the explorer
 #
 # A trained network, unit by unit: which inputs a unit responds to, which classes it supports, and what the added links do. You need
-# `pip install 'tsenet[train,plot]'`; the explorer itself is one HTML file that needs nothing.
+# `pip install '.[train,plot]'`; the explorer itself is one HTML file that needs nothing.
 #
 # ## A model of digits
 #

@@ -4,7 +4,7 @@
 # # Classify with few labels
 #
 # Labels cost time; rows are often free. Here a classifier learns from about 800 texts, 40 of them labelled, and we compare it with
-# logistic regression, which can only use those 40. You need `pip install 'tsenet[train,plot,text]'`.
+# logistic regression, which can only use those 40. You need `pip install '.[train,plot,text]'`.
 #
 # ## The task
 #

@@ -4,7 +4,7 @@
 # # More rows than memory
 #
 # Write the rows once as a folder of shards, and pass that folder instead of the table: to one process with little memory, or to
-# several on a Dask cluster. The result is the same tree, bit for bit. You need `pip install 'tsenet[dask,text]'`.
+# several on a Dask cluster. The result is the same tree, bit for bit. You need `pip install '.[dask,text]'`.
 #
 # The corpus below is small, so that everything runs in seconds; nothing in the code would change for a larger one.
 
@@ -81,7 +81,7 @@ print("the same tree:", tsenet.learn_tree(counts, random_state=0) == tree)
 # %% [markdown]
 # ## 4. A network on top
 #
-# `tsenet fit` also reads a folder of shards, a batch at a time. It needs `tsenet[train]`.
+# `tsenet fit` also reads a folder of shards, a batch at a time. It needs the extra `train`.
 
 # %%
 # !tsenet fit shards --target module --out model.tsenet --set max_epochs=5 --quiet

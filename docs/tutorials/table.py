@@ -4,7 +4,7 @@
 # # A table of measurements
 #
 # tsenet reads any table: numbers, categories, missing values. Here it groups 30 measurements of cells, classifies tumours, and shows
-# which groups of measurements decided. You need `pip install 'tsenet[train,plot,text]'`.
+# which groups of measurements decided. You need `pip install '.[train,plot,text]'`.
 #
 # ## The rows
 #
@@ -108,4 +108,4 @@ _ = axes.set_xlabel(
 # - [Any table](../guide/tables.md): how columns become binary, categories, errors and what to do about them.
 # - [Tables and images](../results/tables.md): other tables, on some of which boosted trees are ahead of tsenet.
 # - [What a network has learned](../guide/explain.md): units, contributions, plots.
-# - Molecules: [data sets](../guide/reproduce.md#data-sets) has Tox21, whose rows are compounds (`tsenet[chem]`).
+# - Molecules: [data sets](../guide/reproduce.md#data-sets) has Tox21, whose rows are compounds (they need rdkit).

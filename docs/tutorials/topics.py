@@ -4,7 +4,7 @@
 # # Topics of a corpus
 #
 # From a file of texts to a tree of topics that you can read, search and use: in the shell with one command, in Python with one class.
-# Everything here runs in a few seconds on a laptop. You need `pip install 'tsenet[plot,text]'`.
+# Everything here runs in a few seconds on a laptop. You need `pip install '.[plot,text]'`.
 #
 # ## The corpus
 #

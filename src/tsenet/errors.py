@@ -153,7 +153,7 @@ def need_torch(what: str) -> None:
     """
     if find_spec("torch") is None:
         raise MissingDependencyError(
-            f"{what} needs torch: pip install 'tsenet[train]'. Saved classifiers and regressors predict without it: "
+            f"{what} needs torch: pip install torch. Saved classifiers and regressors predict without it: "
             "tsenet.load(path) or tsenet predict"
         )
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 import tomllib
 from collections.abc import Iterator
 from itertools import chain
@@ -59,7 +61,7 @@ def test_constraints_are_exact_pins_and_unique() -> None:
 def test_extras_exist_and_every_requirement_is_bounded_below_and_pinned() -> None:
     extras = PROJECT["optional-dependencies"]
     assert set(extras) == {
-        *("train", "plot", "chem", "text", "segment", "encoder", "onnx", "dask"),
+        *("train", "plot", "text", "segment", "encoder", "onnx", "dask"),
         *("serve", "label", "dev", "docs", "quality"),
     }
     pinned = {canonical(pin.split("==")[0]) for pin in PINS}
@@ -67,6 +69,29 @@ def test_extras_exist_and_every_requirement_is_bounded_below_and_pinned() -> Non
         match = re.fullmatch(r"([A-Za-z0-9._-]+)(\[[a-z,]+\])?>=[0-9.]+", requirement)
         assert match, f"{requirement}: lower bounds only"
         assert canonical(match[1]) in pinned, f"{requirement} has no pin"
+
+
+def test_every_requirement_of_an_installation_is_imported() -> None:
+    modules = {"scikit-learn": "sklearn"}
+    sources = [path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py")]
+    names = [re.split(">=", requirement)[0] for requirement in PROJECT["dependencies"]]
+    for name in names:
+        statement = re.compile(rf"^ *(?:import|from) {modules.get(name, name)}\b", re.MULTILINE)
+        assert any(statement.search(source) for source in sources), f"{name} serves nothing"
+
+
+def test_continuous_integration_fails_where_it_cannot_check_the_report_page(tmp_path: Path) -> None:
+    """Without npm, and without a way to install it."""
+    for name in ("bash", "dirname", "id"):
+        program = shutil.which(name)
+        assert program is not None
+        (tmp_path / name).symlink_to(program)
+    for name, code in {"sudo": 1, "apt-get": 1, "env": 1, "make": 0, "chromium": 0}.items():
+        (tmp_path / name).write_text(f"#!{tmp_path}/bash\nexit {code}\n")
+        (tmp_path / name).chmod(0o755)
+    command = [str(tmp_path / "bash"), str(ROOT / ".ci" / "run")]
+    run = subprocess.run(command, env={"PATH": str(tmp_path)}, capture_output=True, check=False)
+    assert run.returncode != 0
 
 
 def test_citation_gives_this_version_and_the_paper() -> None:

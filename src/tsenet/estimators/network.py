@@ -919,8 +919,8 @@ class TSENetClassifier(ClassifierMixin, TSENetEstimator):
     cv_score_ : CrossValidatedScore or None
         Score of labelled rows that were held out in turn, with a 95 % interval: accuracy, or R² of a regressor. It
         costs no labels; the model itself is fitted to all of them. Where some rows have no label it is that of the
-        linear teacher, which the network follows. None after ``init="random"``, ``linear_skip=False``, ``partial_fit``
-        and in a loaded model.
+        linear teacher, which the network follows. None after ``init="random"``, ``linear_skip=False`` and
+        ``partial_fit``; a saved model keeps it.
     feature_importances_ : ndarray (V,)
         Importance of each column; the sum is 1.
     n_parameters_ : int

@@ -51,7 +51,7 @@ def _new_axes(size: tuple[float, float], n_panels: int = 1, n_rows: int = 1) -> 
     try:
         from matplotlib import pyplot
     except ImportError as error:
-        raise MissingDependencyError("plots need matplotlib: pip install 'tsenet[plot]'") from error
+        raise MissingDependencyError("plots need matplotlib: pip install matplotlib") from error
     _, axes = pyplot.subplots(n_rows, n_panels, figsize=size, squeeze=False, layout="constrained")
     return list(axes.ravel())
 

@@ -70,7 +70,9 @@ class Cluster:
             import dask
             import distributed
         except ImportError as error:
-            raise MissingDependencyError("clusters need dask: pip install tsenet[dask]") from error
+            raise MissingDependencyError(
+                "clusters need dask: pip install dask distributed"
+            ) from error
         self._closing: list[Any] = []
         self._turn = count()
         try:

@@ -430,12 +430,12 @@ class LatentTree:
         Raises
         ------
         MissingDependencyError
-            If networkx is not installed: ``pip install 'tsenet[plot]'``.
+            If networkx is not installed: ``pip install networkx``.
         """
         try:
             import networkx
         except ImportError as error:
-            message = "to_networkx needs networkx: pip install 'tsenet[plot]'"
+            message = "to_networkx needs networkx: pip install networkx"
             raise MissingDependencyError(message) from error
         graph: networkx.DiGraph[str] = networkx.DiGraph()
         for node, name in enumerate(self.names):

@@ -48,7 +48,7 @@ def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     MissingDependencyError
-        If onnx is not installed: ``pip install 'tsenet[onnx]'``.
+        If onnx is not installed: ``pip install onnx``.
     DataError
         If the network has numbers that float32 cannot hold.
 
@@ -80,7 +80,7 @@ def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     try:
         import onnx
     except ImportError as error:
-        raise MissingDependencyError("to_onnx needs onnx: pip install 'tsenet[onnx]'") from error
+        raise MissingDependencyError("to_onnx needs onnx: pip install onnx") from error
     from tsenet.explain.units import input_names
     from tsenet.network.compact import compacted
 
