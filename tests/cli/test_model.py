@@ -112,10 +112,11 @@ class TestFit:
         assert found == expected.get_params(deep=False)
         assert model.vectorizer_.ngram_range == (1, 2)
         assert len(model.vectorizer_.vocabulary_) == 20
-        fine(*command, "--preset", "paper", "--set", "max_epochs=1", "--force", "-o", out)
-        recipe = tsenet.TSENetClassifier.paper(max_epochs=1, random_state=0)
-        found = {**tsenet.load(out).get_params(), "verbose": False}
-        assert found == recipe.get_params()
+        for preset in ("paper", "informed"):
+            fine(*command, "--preset", preset, "--set", "max_epochs=1", "--force", "-o", out)
+            recipe = getattr(tsenet.TSENetClassifier, preset)(max_epochs=1, random_state=0)
+            found = {**tsenet.load(out).get_params(), "verbose": False}
+            assert found == recipe.get_params()
         assert "max_epochs" in error_of(*command, "-o", tmp_path / "n", "--set", "max_epochs=many")
 
     def test_options_from_a_file(self, folder: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,11 @@ import pytest
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+import tsenet
 from tests.builders import one_latent_rows
 from tsenet import TSENetClassifier, TSENetRegressor
 from tsenet.data.table import Table
+from tsenet.errors import DataError
 from tsenet.skeleton.hlta import learn_tree
 
 SIZES = (4,) * 12
@@ -87,6 +90,67 @@ def test_rows_without_a_label_serve_the_structure_alone(
     recipe = TSENetClassifier.paper(**QUICK, wiring=wiring, unlabeled=-1)
     alone = recipe.fit(counts[:200], kinds[:200]).predict_proba(counts)
     assert np.array_equal(alone, recipe.fit(counts, few).predict_proba(counts))
+
+
+# ---- informed: the same network, started as the probability of its latents
+
+INFORMED: dict[str, Any] = {"feature_units": 5, "random_state": 0, "density": 0.25, "max_top": 6}
+
+
+def test_informed_units_start_as_the_log_odds_of_their_links(
+    counts: sp.csr_array, kinds: NDArray[Any]
+) -> None:
+    model = TSENetClassifier.informed(**INFORMED, learning_rate=1e-12, max_epochs=1)
+    net = model.fit(counts, kinds).net_
+    assert model.wiring_.link_rule == "informative"
+    assert [skip.bias.numel() for skip in net.skips] == [10] * (len(net.layer_sizes) - 1)
+    assert (net.options.dropout, net.options.skip_dropout) == (0.5, 0.5)
+    below = counts.toarray()
+    for layer, links in zip(net.layers, model.wiring_.layers, strict=True):
+        weight = layer.dense_weight().detach().numpy()
+        assert links.log_odds is not None
+        for unit in range(links.n_upper):
+            part = slice(links.indptr[unit], links.indptr[unit + 1])
+            ratio = weight[unit, links.indices[part]] / links.log_odds[part]
+            np.testing.assert_allclose(ratio, ratio[0], rtol=1e-3)
+        z = below @ weight.T + layer.bias.detach().numpy()
+        np.testing.assert_allclose(z.mean(axis=0), 0, atol=1e-3)
+        np.testing.assert_allclose(z.std(axis=0), 1, atol=1e-3)
+        below = np.maximum(z, 0)
+
+
+def test_one_structure_with_its_weights_serves_another_task(
+    counts: sp.csr_array, kinds: NDArray[Any], tmp_path: Path
+) -> None:
+    first = TSENetClassifier.informed(**INFORMED, max_epochs=2).fit(counts, kinds)
+    first.save(tmp_path / "first.tsenet")
+    read = tsenet.load(tmp_path / "first.tsenet")
+    assert read.wiring_ == first.wiring_
+    assert read.wiring_.has_log_odds
+
+    is_first = kinds[:200] == 0
+    given = {**INFORMED, "learning_rate": 1e-12, "max_epochs": 1}
+    second = TSENetClassifier.informed(**given, wiring=read.learned_wiring_)
+    second.fit(counts[:200], is_first)
+    assert second.wiring_ == first.wiring_
+    again = TSENetClassifier.informed(**given, wiring=first.wiring_).fit(counts[:200], is_first)
+    assert np.array_equal(second.predict_proba(counts), again.predict_proba(counts))
+
+    without = TSENetClassifier.paper(**QUICK, max_top=6).fit(counts, kinds)
+    with pytest.raises(DataError, match=r"log_odds=True"):
+        TSENetClassifier.informed(**INFORMED, wiring=without.wiring_).fit(counts, kinds)
+    with pytest.raises(ValueError, match="units_per_latent=1"):
+        TSENetClassifier.informed(units_per_latent=2).fit(counts, kinds)
+
+
+def test_informed_predicts_numbers_and_is_pruned(counts: sp.csr_array) -> None:
+    totals = np.asarray(counts[:, :8].sum(axis=1))
+    model = TSENetRegressor.informed(**INFORMED).fit(counts, totals)
+    assert model.score(counts, totals) > 0.6
+    before = model.learned_wiring_
+    model.prune(model.n_parameters_ // 4, counts)
+    assert model.wiring_ != before
+    assert model.wiring_.has_log_odds
 
 
 def test_changes_and_regression(counts: sp.csr_array) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from tsenet.progress import Progress
 from tsenet.scale import Blocks
 from tsenet.skeleton.tree import LatentTree
 
-RULES = ("balanced", "context", "top-k", "random", "tree")
+RULES = ("balanced", "context", "top-k", "informative", "random", "tree")
 
 
 def conditional_information(h: np.ndarray, x: np.ndarray, z: np.ndarray) -> float:
@@ -94,11 +95,11 @@ def test_rules_have_equally_many_links(tree: LatentTree, table: np.ndarray) -> N
         ]
         for link_rule in RULES
     }
-    assert sizes["balanced"] == sizes["top-k"] == sizes["random"]
+    assert sizes["balanced"] == sizes["top-k"] == sizes["random"] == sizes["informative"]
     assert sizes["tree"] == [table.shape[1], tree.layer_sizes[1]]
 
 
-@pytest.mark.parametrize("link_rule", ["top-k", "random"])
+@pytest.mark.parametrize("link_rule", ["top-k", "informative", "random"])
 def test_every_unit_reaches_the_density(
     tree: LatentTree, table: np.ndarray, link_rule: str
 ) -> None:
@@ -117,6 +118,76 @@ def test_top_k_takes_the_best(tree: LatentTree, table: np.ndarray) -> None:
         assert score[h, added].min() >= score[h, others].max()
 
 
+def relative_information(h: np.ndarray, x: np.ndarray, z: np.ndarray) -> tuple[bool, float]:
+    """Whether h and x are positively associated given z, and (I(h; x | z) − 1/N) / √H(x), from the definitions."""
+    excess = 0.0
+    for state in (0, 1):
+        of_state = z == state
+        if of_state.any():
+            excess += np.sum(h & x & of_state)
+            excess -= np.sum(h & of_state) * np.sum(x & of_state) / np.sum(of_state)
+    rate = x.mean()
+    entropy = -(rate * np.log(rate) + (1 - rate) * np.log(1 - rate))
+    information = conditional_information(h, x, z) / x.size
+    return bool(excess > 1e-9), float((information - 1 / x.size) / np.sqrt(entropy))
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_informative_takes_the_best_by_the_definition(share: float) -> None:
+    rng = np.random.default_rng(int(100 * share))
+    tree = random_tree(rng, (15, 6, 2))
+    rows = rng.random((80, 15)) < share
+    lower, upper = (layer.to_dense() for layer in tree.complete(BinaryRows.of_dense(rows))[:2])
+    layer = expand(tree, rows, density=0.7, link_rule="informative").layers[0]
+    n_negative = 0
+    for h in range(6):
+        score = {}
+        for x in np.flatnonzero(tree.parent[:15] - 15 != h):
+            parent = tree.parent[x] - 15
+            given = upper[:, parent] if tree.parent[x] >= 0 else np.zeros(80, bool)
+            score[x] = relative_information(upper[:, h], lower[:, x], given)
+        part = slice(layer.indptr[h], layer.indptr[h + 1])
+        added = layer.indices[part][~layer.from_tree[part]]
+        best = sorted(score.values(), reverse=True)[: added.size]
+        chosen = sorted((score[x] for x in added), reverse=True)
+        assert [positive for positive, _ in chosen] == [positive for positive, _ in best]
+        np.testing.assert_allclose([s for _, s in chosen], [s for _, s in best], atol=1e-12)
+        n_negative += sum(not positive for positive, _ in chosen)
+    assert n_negative > 0  # both kinds are met
+
+
+def test_a_constant_column_is_the_least_informative() -> None:
+    rng = np.random.default_rng(0)
+    tree = random_tree(rng, (9, 5, 2), n_constant=1)
+    rows = rng.random((60, 9)) < 0.5
+    rows[:, tree.parent[:9] < 0] = False
+    layer = expand(tree, rows, density=0.8, link_rule="informative").layers[0]
+    constant = int(np.flatnonzero(tree.parent[:9] < 0)[0])
+    assert not rows[:, constant].any()
+    assert constant not in layer.indices
+
+
+@pytest.mark.parametrize("link_rule", RULES)
+def test_log_odds_are_those_of_the_completed_rows(
+    tree: LatentTree, table: np.ndarray, link_rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: dict[str, Any] = {"density": 0.2, "link_rule": link_rule, "random_state": 0}
+    wiring = expand(tree, table, log_odds=True, **options)
+    completed = [layer.to_dense() for layer in tree.complete(table)]
+    n_rows = len(table)
+    for layer, below, above in zip(wiring.layers, completed, completed[1:], strict=False):
+        assert layer.log_odds is not None
+        for h, x, weight in zip(layer.upper_ends(), layer.indices, layer.log_odds, strict=True):
+            rate = max(below[:, x].sum(), 0.5) / n_rows
+            on, off = below[above[:, h], x], below[~above[:, h], x]
+            with_h = (on.sum() + rate) / (on.size + 1)
+            without_h = (off.sum() + rate) / (off.size + 1)
+            assert weight == pytest.approx(np.log(with_h / without_h), rel=1e-6, abs=1e-6)
+    assert not expand(tree, table, **options).has_log_odds
+    monkeypatch.setattr("tsenet.expansion.expand.UNITS_PER_TILE", 5)
+    assert expand(tree, table, log_odds=True, n_jobs=3, **options) == wiring
+
+
 def test_balanced_starves_no_lower_unit(tree: LatentTree, table: np.ndarray) -> None:
     layer = expand(tree, table, density=0.3, link_rule="balanced").layers[0]
     links = np.bincount(layer.indices[~layer.from_tree], minlength=layer.n_lower)
@@ -124,7 +195,7 @@ def test_balanced_starves_no_lower_unit(tree: LatentTree, table: np.ndarray) -> 
 
 
 def test_full_density_links_everything(tree: LatentTree, table: np.ndarray) -> None:
-    for link_rule in ("balanced", "top-k", "random"):
+    for link_rule in ("balanced", "top-k", "informative", "random"):
         assert all(
             layer.density == 1
             for layer in expand(tree, table, density=1, link_rule=link_rule).layers

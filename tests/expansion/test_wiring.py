@@ -55,6 +55,8 @@ def test_equality() -> None:
         ({"indices": [1, 2, 1]}, "two tree links"),
         ({"from_tree": [True, True]}, "one entry per link"),
         ({"n_lower": 4}, "named"),
+        ({"log_odds": [1.0, 2.0]}, "log_odds needs one"),
+        ({"log_odds": [1.0, np.inf, 2.0]}, "log_odds needs one"),
     ],
 )
 def test_broken_patterns_are_refused(changes: dict[str, object], message: str) -> None:
@@ -76,3 +78,8 @@ def test_parts_bring_it_back() -> None:
     upper = WiringLayer([0, 1], [0], [True], 2)
     two = Wiring((wiring().layers[0], upper), (*NAMES, ("Z2.0",)), "balanced")
     assert Wiring.from_parts(*two.to_parts()) == two
+    with_weights = wiring(log_odds=[0.5, -1.0, 2.0])
+    again = Wiring.from_parts(*with_weights.to_parts())
+    assert again == with_weights != wiring()
+    assert again.has_log_odds
+    assert not two.has_log_odds

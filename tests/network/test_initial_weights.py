@@ -1,16 +1,21 @@
-"""Initial weights: drawn by He's rule; the numbers of a seed do not change between versions."""
+"""Initial weights: drawn by He's rule, or log-odds of the links."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from tests.network.wirings import layer_of, wiring
+from tsenet.errors import DataError
 from tsenet.expansion.wiring import Wiring
+from tsenet.network.initial_weights import set_log_odds
+from tsenet.network.predictor import Inputs
 from tsenet.network.tsenet import TSENet
 
 
@@ -45,4 +50,39 @@ def test_weights_depend_on_the_seed_alone() -> None:
     assert not any(torch.equal(first[n], p) for n, p in other.named_parameters() if "weight" in n)
 
 
-# Sum, sum of squares, first and last entry of each parameter, from before weights had a module of their own.
+def informed_wiring(seed: int = 0) -> Wiring:
+    """Random links with random log-odds."""
+    rng = np.random.default_rng(seed)
+    plain = wiring(0.3)
+    layers = (replace(layer, log_odds=rng.normal(size=layer.n_edges)) for layer in plain.layers)
+    return Wiring(tuple(layers), plain.names, "informative")
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_log_odds_start_units_with_mean_0_and_deviation_1(sparse: bool) -> None:
+    start = informed_wiring()
+    table = np.random.default_rng(1).poisson(0.7, (500, start.layer_sizes[0])).astype(np.float32)
+    net = TSENet(start, 3, skip_units=4, seed=0)
+    drawn = {name: value.clone() for name, value in net.state_dict().items()}
+    set_log_odds(net, Inputs(csr_array(table) if sparse else table))
+
+    below = table.astype(np.float64)
+    for layer, links in zip(net.layers, start.layers, strict=True):
+        assert links.log_odds is not None
+        shape = (links.n_upper, links.n_lower)
+        odds = csr_array((links.log_odds, links.indices, links.indptr), shape=shape).toarray()
+        z = below @ odds.T
+        scale = np.divide(1, z.std(axis=0), out=np.zeros(shape[0]), where=z.std(axis=0) > 0)
+        np.testing.assert_allclose(
+            layer.dense_weight().detach().numpy(), odds * scale[:, None], rtol=1e-3, atol=1e-4
+        )
+        z = (z - z.mean(axis=0)) * scale
+        below = np.maximum(z, 0)
+    others = [name for name in drawn if not name.startswith("layers")]
+    assert all(torch.equal(drawn[name], net.state_dict()[name]) for name in others)
+
+
+def test_log_odds_need_a_wiring_that_has_them() -> None:
+    inputs = Inputs(np.zeros((5, wiring().layer_sizes[0]), np.float32))
+    with pytest.raises(DataError, match="log_odds=True"):
+        set_log_odds(TSENet(wiring(), 2), inputs)

@@ -81,6 +81,31 @@ def test_dropout_is_applied_to_each_level_and_the_features() -> None:
     torch.testing.assert_close(net(x), reference(x), rtol=1e-10, atol=1e-10)
 
 
+def test_skip_groups_are_off_in_some_steps_and_never_when_it_predicts() -> None:
+    net = network(dropout=0.0, skip_dropout=0.5).train()
+    without = network(dropout=0.0, skip_units=5)
+    with torch.no_grad():  # what the outputs are when all skip groups give 0
+        without.load_state_dict(net.state_dict())
+        for skip in without.skips:
+            skip.weight.zero_()
+            skip.bias.zero_()
+    x = torch.from_numpy(rows())
+    with_skips, without_skips = network(dropout=0.0)(x), without(x)
+    assert not torch.allclose(with_skips, without_skips)
+    n_off = 0
+    for step in range(60):
+        net.begin_step(seed=0, step=step)
+        found = net(x)
+        off = torch.allclose(found, without_skips)
+        n_off += off
+        torch.testing.assert_close(found, without_skips if off else with_skips)
+        net.zero_grad()
+        found.sum().backward()
+        assert all((skip.weight.grad is None) == off for skip in net.skips)
+    assert 15 < n_off < 45
+    torch.testing.assert_close(net.eval()(x), with_skips)
+
+
 # ---- numbers
 
 
@@ -115,6 +140,7 @@ def test_summary_and_parameter_count_add_up(skip_units: int) -> None:
         ("units_per_latent", 0),
         ("dropout", 1.0),
         ("dropout", -0.5),
+        ("skip_dropout", 1.0),
     ],
 )
 def test_options_that_mean_nothing_are_refused(name: str, wrong: float) -> None:

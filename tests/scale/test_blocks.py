@@ -24,8 +24,13 @@ OPTIONS: dict[str, Any] = {"max_top": 3, "refine_steps": 8, "random_state": 3}
 
 def check_everything(tree: LatentTree, X: Any, blocks: Any) -> None:
     """Wirings by every rule, likelihoods and posteriors are those of the rows in memory."""
-    for rule in ("balanced", "top-k", "random", "tree", "context"):
-        options: dict[str, Any] = {"density": 0.2, "link_rule": rule, "random_state": 1}
+    for rule in ("balanced", "top-k", "informative", "random", "tree", "context"):
+        options: dict[str, Any] = {
+            "density": 0.2,
+            "link_rule": rule,
+            "log_odds": rule in ("informative", "random"),
+            "random_state": 1,
+        }
         expected = tsenet.expand(tree, X, **options)
         assert expected == tsenet.expand(tree, blocks, **options), rule
     assert np.array_equal(tree.log_likelihood(blocks), tree.log_likelihood(X))

@@ -57,6 +57,23 @@ class TestAdam:
         for name, tensor in other.state_dict().items():
             np.testing.assert_allclose(weights_of(engine)[name], tensor.numpy(), atol=1e-5)
 
+    def test_skip_groups_that_are_off_stay_as_they_are(self) -> None:
+        inputs, labels = table(60)
+        net = small_net(8, skip_dropout=0.5)
+        engine = Engine(net, BinaryLoss(), seed=3)
+        n_still = 0
+        for step in range(8):
+            before = copy.deepcopy(weights_of(engine))
+            take_steps(engine, inputs, labels, range(step, step + 1))
+            moved = {
+                name: not np.array_equal(before[name], weight)
+                for name, weight in weights_of(engine).items()
+            }
+            assert moved["skips.0.weight"] == moved["skips.0.bias"] == moved["skips.1.weight"]
+            assert moved["top.weight"]
+            n_still += not moved["skips.0.weight"]
+        assert 0 < n_still < 8
+
     def test_the_formula(self) -> None:
         """Kingma & Ba, algorithm 1, on one linear unit in float64, where the gradient is known."""
         rng = np.random.default_rng(1)

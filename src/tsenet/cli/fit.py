@@ -13,7 +13,7 @@ from tsenet.errors import DataError
 
 _ESTIMATOR = "tsenet.TSENetClassifier"
 Task = StrEnum("Task", ["auto", "classification", "regression"])
-Preset = StrEnum("Preset", ["default", "paper"])
+Preset = StrEnum("Preset", ["default", "paper", "informed"])
 Inputs = StrEnum("Inputs", ["words", "both"])
 # Options that say how a file is read.
 _OF_FILES = ("text", "id_column", "ignore", "words", "stop_words", "encoding", "no_header")
@@ -42,7 +42,10 @@ def fit(
     ] = Task.auto,
     preset: Annotated[
         Preset,
-        typer.Option(help="paper: the recipe of Chen, Li and Zhang (2018)."),
+        typer.Option(
+            help="paper: the recipe of Chen, Li and Zhang (2018). informed: the same, but each unit starts as the "
+            "probability of its latent."
+        ),
     ] = Preset.default,
     words: cli.Words = None,
     stop_words: cli.StopWords = None,
@@ -105,7 +108,7 @@ def fit(
             X = training_table(file, left_out) if text is None else file.texts(text)
         cli.warm_up(progress)
         kind: Any = tsenet.TSENetClassifier if classifies else tsenet.TSENetRegressor
-        make = kind.paper if preset == "paper" else kind
+        make = kind if preset == "default" else getattr(kind, preset)
         model = make(verbose=progress, **parameters)
         model.fit(X, y, embeddings=vectors, inputs=inputs.value)
         model.source_ = source

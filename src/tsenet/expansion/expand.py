@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
 from typing import Any, Literal, NamedTuple, get_args
@@ -27,7 +27,7 @@ from tsenet.skeleton.tree import LatentTree
 
 logger = logging.getLogger("tsenet")
 
-LinkRule = Literal["balanced", "context", "top-k", "random", "tree"]
+LinkRule = Literal["balanced", "context", "top-k", "informative", "random", "tree"]
 UNITS_PER_TILE = 128  # upper units whose scores with all lower ones are in memory at a time
 
 # Contexts of columns: which others they occur with, along the leading singular directions of all rows. A rare word
@@ -53,6 +53,7 @@ def expand(
     *,
     density: float = 0.05,
     link_rule: LinkRule = "balanced",
+    log_odds: bool = False,
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: Any = None,
@@ -69,7 +70,7 @@ def expand(
     density : float, default=0.05
         Links per unit, as a share of the layer below, above 0 and at most 1. Raise it for a network with more
         weights; a unit with more tree children than this keeps them all.
-    link_rule : {"balanced", "context", "top-k", "random", "tree"}, default="balanced"
+    link_rule : {"balanced", "context", "top-k", "informative", "random", "tree"}, default="balanced"
         How the added links are chosen. At one density all but ``"tree"`` add the same number of links.
 
         ``"balanced"``: the links are shared evenly among the lower units. Each takes the upper units with the most
@@ -83,9 +84,18 @@ def expand(
         ``"top-k"``: the paper's rule. Each upper unit takes the lower units with which it shares the most
         information given their tree parents.
 
+        ``"informative"``: as "top-k", but the information, less what chance alone gives (1/N nats), is divided by the
+        square root of the lower unit's entropy: frequent words do not take most links. Lower units that are on more
+        often where the upper one is, given their tree parents, come before all others. The rule of
+        :meth:`tsenet.TSENetClassifier.informed`.
+
         ``"random"``: drawn at random, as a control.
 
         ``"tree"``: none are added.
+    log_odds : bool, default=False
+        Also compute the log-odds of each link, ``ln P(x|h) − ln P(x|not h)`` of the lower unit x and the upper one h in
+        the completed rows: the first weights of a network with ``init="log-odds"``. Each probability counts one more
+        row, in which x is as frequent as in all rows. Takes one more pass over the rows.
     random_state : int, Generator, RandomState, SeedSequence or None, default=None
         The seed of ``"random"`` and ``"context"``; the others draw nothing.
     n_jobs : int or None, default=None
@@ -133,7 +143,7 @@ def expand(
         as_progress(progress) as report,
         tree.binary_blocks(X, client) as rows,
     ):
-        first_level = {"balanced": 1, "top-k": 1, "context": 2}.get(link_rule)
+        first_level = {"balanced": 1, "top-k": 1, "informative": 1, "context": 2}.get(link_rule)
         pairs, tiles = count_layers(tree, rows, first_level, n_jobs, report)
         report.start("links", sum(tree.layer_sizes[1:]))
         layers: list[WiringLayer] = []
@@ -145,6 +155,8 @@ def expand(
             of_level = islice(tiles, tiles_of(pair.n_upper))
             layers.append(wire_layer(pair, of_level, density, rule, seed, contexts, report))
         report.finish(f"{sum(layer.n_edges for layer in layers):,} links")
+        if log_odds:
+            layers = with_log_odds(tree, rows, layers, n_jobs, report)
     names = tuple(tree.names[tree.layer(level)] for level in range(tree.n_levels + 1))
     return Wiring(tuple(layers), names, link_rule)
 
@@ -164,6 +176,8 @@ def wire_layer(
     n_added = int((degree - children).sum())
     if link_rule == "top-k":
         added = _best_below(map(pair.score, tiles), degree - children, progress)
+    elif link_rule == "informative":
+        added = _best_below(map(pair.relative_score, tiles), degree - children, progress)
     elif link_rule == "balanced":
         added = _shared_evenly(pair, _information(pair, tiles), n_added, progress)
     elif link_rule == "random":
@@ -332,6 +346,7 @@ def learn_structure(
     *,
     density: float | None,
     link_rule: Any,
+    log_odds: bool = False,
     tree_seed: Any,
     wiring_seed: Any,
     n_jobs: int | None,
@@ -347,6 +362,8 @@ def learn_structure(
         As for :func:`tsenet.expand`; None for one that suits the table, see :func:`usual_density`.
     link_rule : str or None
         As for :func:`tsenet.expand`; None for ``"context"`` on sparse rows and ``"balanced"`` on dense ones.
+    log_odds : bool, default=False
+        As for :func:`tsenet.expand`.
     tree_seed, wiring_seed : seeds
     n_jobs, progress
         As for :func:`tsenet.learn_tree`.
@@ -368,6 +385,7 @@ def learn_structure(
         rows,
         density=usual_density(rows, tree) if density is None else density,
         link_rule=usual_link_rule(rows) if link_rule is None else link_rule,
+        log_odds=log_odds,
         random_state=wiring_seed,
         **shared,
     )
@@ -396,7 +414,8 @@ def _one_unit_over_all(names: tuple[str, ...]) -> Wiring:
     """The wiring where no column varies: one unit over all inputs."""
     n_inputs = len(names)
     start, inputs = np.array([0, n_inputs]), np.arange(n_inputs, dtype=np.int32)
-    layer = WiringLayer(start, inputs, np.zeros(n_inputs, bool), n_inputs)
+    nothing = np.zeros(n_inputs, np.float32)
+    layer = WiringLayer(start, inputs, np.zeros(n_inputs, bool), n_inputs, nothing)
     return Wiring((layer,), (names, ("Z1.0",)), "tree")
 
 
@@ -501,6 +520,31 @@ class LayerPair:
         units = enumerate(zip(*tile[1:], strict=True), start=tile.first)
         return np.stack([self._information(unit, *counts) for unit, counts in units])
 
+    def relative_score(self, tile: Tile) -> NDArray[np.float64]:
+        """What link_rule="informative" compares for the upper units h of a tile with every lower unit x: (B, D).
+
+        (I(h; x | parent of x) − 1/N) / √H(x), raised by 2 where h and x are associated positively given the parent;
+        −∞ marks a unit's own children.
+        """
+        share = self.lower_on / self.n_rows
+        entropy = entr(share) + entr(1.0 - share)
+        information = self.score(tile)
+        relative = (information - 1.0) / (self.n_rows * np.sqrt(np.maximum(entropy, 1e-300)))
+        relative = np.maximum(relative, -1.0)  # of a constant x; all others are between −1 and 1
+        relative[self._association(tile) > 0] += 2.0
+        return np.where(information < 0, -np.inf, relative)
+
+    def _association(self, tile: Tile) -> NDArray[np.float64]:
+        """In how many more rows h and x are on together than if they were independent given the parent of x: (B, D)."""
+        has_parent = self.parent >= 0
+        n_h = self.upper_on[tile.first : tile.first + len(tile.both), None]
+        n_z = np.where(has_parent, self.upper_on[self.parent], 0)
+        n_hz = np.where(has_parent, tile.with_upper[:, self.parent], 0).astype(np.int64)
+        with_z = tile.with_both - n_hz * self.parent_on / np.maximum(n_z, 1)
+        n_x0, n_0 = self.lower_on - self.parent_on, self.n_rows - n_z
+        without_z = (tile.both - tile.with_both) - (n_h - n_hz) * n_x0 / np.maximum(n_0, 1)
+        return np.asarray(with_z + without_z)
+
     def _information(
         self, unit: int, both: Int32, with_both: Int32, with_upper: Int32
     ) -> NDArray[np.float64]:
@@ -524,6 +568,74 @@ class LayerPair:
         """n·ln n of every number of rows: (N + 1,)."""
         n = np.arange(self.n_rows + 1, dtype=np.float64)
         return np.asarray(n * np.log(np.maximum(n, 1.0)))
+
+
+# ---- the first weights of a network that starts as the probability of its latents
+
+
+class _LinkCounts(NamedTuple):
+    """For each layer, in how many rows both ends of each link are on: (E,); and each unit, level by level."""
+
+    together: list[NDArray[np.int64]]
+    on: list[NDArray[np.int64]]
+
+
+def with_log_odds(
+    tree: LatentTree,
+    rows: Blocks,
+    layers: Sequence[WiringLayer],
+    n_jobs: int | None,
+    progress: Progress,
+) -> list[WiringLayer]:
+    """The layers of a wiring of the tree with the log-odds of their links, from one pass over the rows."""
+    completed = rows.then(partial(_complete, tree, rows.threads(n_jobs)))
+    counts: _LinkCounts = completed.reduce(
+        partial(_count_links, layers), _add_links, stage="log-odds", progress=progress
+    )
+    found = []
+    for layer, n_both, n_lower, n_upper in zip(
+        layers, counts.together, counts.on[:-1], counts.on[1:], strict=True
+    ):
+        weight = log_odds_of(
+            n_both, n_upper[layer.upper_ends()], n_lower[layer.indices], rows.n_rows
+        )
+        found.append(replace(layer, log_odds=weight.astype(np.float32)))
+    return found
+
+
+def log_odds_of(
+    n_both: NDArray[np.int64], n_h: NDArray[np.int64], n_x: NDArray[np.int64], n_rows: int
+) -> NDArray[np.float64]:
+    """ln P(x|h) − ln P(x|not h), from the number of rows in which both are on, h is, and x is, all of one shape.
+
+    Each probability counts one more row, in which x is as frequent as in all rows.
+    """
+    rate = np.maximum(n_x, 0.5) / n_rows
+    with_h = (n_both + rate) / (n_h + 1.0)
+    without_h = (n_x - n_both + rate) / (n_rows - n_h + 1.0)
+    return np.asarray(np.log(with_h) - np.log(without_h))
+
+
+def _count_links(layers: Sequence[WiringLayer], completed: Sequence[_Completed]) -> _LinkCounts:
+    """The counts of a block."""
+    together = []
+    for layer, (_, by_unit, lower, _) in zip(layers, completed, strict=True):
+        counts = []
+        for first, last in chunks(layer.n_upper, UNITS_PER_TILE):
+            both = (by_unit[first:last] @ lower).toarray()  # (B, D)
+            links = slice(layer.indptr[first], layer.indptr[last])
+            counts.append(both[layer.upper_ends()[links] - first, layer.indices[links]])
+        together.append(np.concatenate(counts).astype(np.int64))
+    on = [_column_sums(layer.lower) for layer in completed]
+    return _LinkCounts(together, [*on, _column_sums(completed[-1].upper)])
+
+
+def _add_links(a: _LinkCounts, b: _LinkCounts) -> _LinkCounts:
+    """The counts over the rows of both."""
+    return _LinkCounts(
+        list(map(np.add, a.together, b.together)),
+        list(map(np.add, a.on, b.on)),
+    )
 
 
 def tiles_of(n_units: int) -> int:

@@ -15,6 +15,7 @@ _TYPES: dict[str, type[np.generic]] = {
     "indptr": np.int64,
     "indices": np.int32,
     "from_tree": np.bool_,
+    "log_odds": np.float32,
 }
 
 
@@ -32,6 +33,9 @@ class WiringLayer:
         Whether the link is part of the tree; expansion added the others.
     n_lower : int
         Number of units D of the layer below.
+    log_odds : ndarray of float32, shape (E,), or None
+        How much the state of the unit above tells of each linked unit: the first weights of a network with
+        ``init="log-odds"`` (see :func:`tsenet.expand`). None if they were not computed.
 
     Examples
     --------
@@ -46,12 +50,18 @@ class WiringLayer:
     indices: NDArray[np.int32]
     from_tree: NDArray[np.bool_]
     n_lower: int
+    log_odds: NDArray[np.float32] | None = None
 
     def __post_init__(self) -> None:
-        for name, dtype in _TYPES.items():
-            array = exact_array(getattr(self, name), dtype, name)
+        for name in self.array_names:
+            array = exact_array(getattr(self, name), _TYPES[name], name)
             array.setflags(write=False)
             object.__setattr__(self, name, array)
+
+    @property
+    def array_names(self) -> list[str]:
+        """Names of the arrays that the layer has: all of them, or all but ``log_odds``."""
+        return [name for name in _TYPES if getattr(self, name) is not None]
 
     @property
     def n_upper(self) -> int:
@@ -89,6 +99,10 @@ class WiringLayer:
             raise ValueError("indices must be 1-D")
         if self.from_tree.shape != self.indices.shape:
             raise ValueError("from_tree needs one entry per link")
+        if self.log_odds is not None and (
+            self.log_odds.shape != self.indices.shape or not np.isfinite(self.log_odds).all()
+        ):
+            raise ValueError("log_odds needs one finite number per link")
         start = self.indptr
         # neighbours are compared, not subtracted: 2⁶³ − 1 followed by −2⁶³ would have the difference 1
         falls = start.ndim != 1 or start.size < 2 or (start[1:] < start[:-1]).any()
@@ -127,7 +141,8 @@ class Wiring:
     names : tuple of tuple of str
         Names of the units of each layer, input first.
     link_rule : str
-        How links were added: ``"balanced"``, ``"context"``, ``"top-k"``, ``"random"`` or ``"tree"``.
+        How links were added: ``"balanced"``, ``"context"``, ``"top-k"``, ``"informative"``, ``"random"`` or
+        ``"tree"``.
 
     Raises
     ------
@@ -164,6 +179,11 @@ class Wiring:
     def n_edges(self) -> int:
         """Number of links in all layers."""
         return sum(layer.n_edges for layer in self.layers)
+
+    @property
+    def has_log_odds(self) -> bool:
+        """Whether the layers have ``log_odds``, the first weights of a network with ``init="log-odds"``."""
+        return all(layer.log_odds is not None for layer in self.layers)
 
     def validate(self) -> None:
         """Check every layer, and that the layers and names fit each other.
@@ -208,7 +228,7 @@ class Wiring:
         arrays: dict[str, NDArray[Any]] = {
             f"{k}.{name}": getattr(layer, name)
             for k, layer in enumerate(self.layers)
-            for name in _TYPES
+            for name in layer.array_names
         }
         return {"names": [list(names) for names in self.names], "link_rule": self.link_rule}, arrays
 
@@ -234,7 +254,13 @@ class Wiring:
         """
         names = tuple(tuple(layer) for layer in meta["names"])
         layers = tuple(
-            WiringLayer(**{name: arrays[f"{k}.{name}"] for name in _TYPES}, n_lower=len(names[k]))
+            WiringLayer(
+                indptr=arrays[f"{k}.indptr"],
+                indices=arrays[f"{k}.indices"],
+                from_tree=arrays[f"{k}.from_tree"],
+                n_lower=len(names[k]),
+                log_odds=arrays.get(f"{k}.log_odds"),
+            )
             for k in range(len(names) - 1)
         )
         return cls(layers, names, meta["link_rule"])

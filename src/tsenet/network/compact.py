@@ -191,7 +191,8 @@ def _smaller(wiring: Wiring, latents: list[Bools], links: list[Bools]) -> Wiring
         above = (np.cumsum(upper) - 1)[old.upper_ends()[stays]]
         start = np.searchsorted(above, np.arange(int(upper.sum()) + 1))
         below = (np.cumsum(lower) - 1)[old.indices[stays]]
-        layers.append(WiringLayer(start, below, old.from_tree[stays], int(lower.sum())))
+        log_odds = None if old.log_odds is None else old.log_odds[stays]
+        layers.append(WiringLayer(start, below, old.from_tree[stays], int(lower.sum()), log_odds))
     names = tuple(
         tuple(np.array(level, object)[stays])
         for level, stays in zip(wiring.names, latents, strict=True)

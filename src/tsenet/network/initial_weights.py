@@ -1,4 +1,4 @@
-"""Initial weights of a network: drawn at random, or principal directions of the rows. No other module sets them."""
+"""Initial weights of a network: random, log-odds of latents, or principal directions. No other module sets them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
 from tsenet._system.threads import chunks
+from tsenet.errors import DataError
 from tsenet.network import kernels
 from tsenet.network.predictor import Inputs, Links, is_bag, relu
 from tsenet.network.sparse_linear import SparseLinear
@@ -63,6 +64,40 @@ def _draw(
     drawn = torch.rand(weight.shape, generator=generator, dtype=weight.dtype) * 2 - 1
     weight.copy_(drawn * bound)
     layer.bias.zero_()
+
+
+# ---- log-odds
+
+
+def set_log_odds(net: TSENet, inputs: Inputs) -> None:
+    """Start each unit as the probability of its latent given what it reads, p(h|x) (paper §5): its links get log-odds.
+
+    The weight of a link is its ``log_odds`` in the wiring, then units get mean 0 and deviation 1 before their
+    non-linearity. The other weights stay.
+
+    Parameters
+    ----------
+    net : TSENet
+        With one unit for each latent; several would all be the same.
+    inputs : Inputs
+        Rows (N, D), labelled or not, from which means and deviations are computed; at most 16,384 are used.
+
+    Raises
+    ------
+    DataError
+        If the wiring has no log-odds.
+    """
+    if not net.wiring.has_log_odds:
+        raise DataError(
+            'init="log-odds" needs a wiring with log-odds: make it with tsenet.expand(..., log_odds=True), or take '
+            'that of a network that was fitted with init="log-odds"'
+        )
+    sample = _sample(inputs, _SAMPLE)
+    for k, (layer, links) in enumerate(zip(net.layers, net.wiring.layers, strict=True), start=1):
+        assert links.log_odds is not None
+        with torch.no_grad():
+            layer.weight.copy_(torch.from_numpy(links.log_odds[layer.links.link_of_weight()]))
+        _standardise(net, inputs, sample, k)
 
 
 # ---- principal directions

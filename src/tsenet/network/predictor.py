@@ -37,13 +37,17 @@ class NetworkOptions:
     dropout: float = 0.5
     linear_skip: bool = False
     units_per_latent: int = 1
+    skip_dropout: float = 0.0
 
     def __post_init__(self) -> None:
         for name, least in {"skip_units": 0, "feature_units": 1, "units_per_latent": 1}.items():
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
-        if not 0.0 <= self.dropout < 1.0:
-            raise ValueError(f"dropout must be at least 0 and below 1, not {self.dropout}")
+        for name in ("dropout", "skip_dropout"):
+            if not 0.0 <= getattr(self, name) < 1.0:
+                raise ValueError(
+                    f"{name} must be at least 0 and below 1, not {getattr(self, name)}"
+                )
 
     def to_dict(self) -> dict[str, Any]:
         """The options by name."""

@@ -73,6 +73,8 @@ class TSENet(nn.Module):
     units_per_latent : int, default=1
         Number of units k of each latent. A link between latents is then a block of k × k weights, a link from an input
         k weights. Raise it if the wiring has few latents, or to let a latent tell more than one thing.
+    skip_dropout : float, default=0.0
+        Share of the training steps in which all skip groups give 0, so that the backbone learns to do without them.
 
     Attributes
     ----------
@@ -114,12 +116,13 @@ class TSENet(nn.Module):
         linear_skip: bool = False,
         seed: int | None = 0,
         units_per_latent: int = 1,
+        skip_dropout: float = 0.0,
     ) -> None:
         super().__init__()
         if n_outputs < 1:
             raise ValueError(f"a network needs at least one output: n_outputs={n_outputs}")
         self.options = NetworkOptions(
-            skip_units, feature_units, dropout, linear_skip, units_per_latent
+            skip_units, feature_units, dropout, linear_skip, units_per_latent, skip_dropout
         )
         n_inputs, *n_latents = wiring.layer_sizes
         sizes = (n_inputs, *(units_per_latent * n for n in n_latents))
@@ -182,7 +185,13 @@ class TSENet(nn.Module):
         levels: list[torch.Tensor] = []
         for layer in self.layers:
             levels.append(layer(levels[-1] if levels else below, drawn))
-        groups = [skip(level) for skip, level in zip(self.skips, [below, *levels], strict=False)]
+        if self._skips_are_off():
+            n_rows = levels[-1].shape[1]
+            groups = [levels[-1].new_zeros(skip.bias.numel(), n_rows) for skip in self.skips]
+        else:
+            groups = [
+                skip(level) for skip, level in zip(self.skips, [below, *levels], strict=False)
+            ]
         features = activated(torch.cat([*groups, self.top(levels[-1])]), drawn)
         outputs: torch.Tensor = self.output(features)
         if self.linear_skip is not None:
@@ -193,10 +202,18 @@ class TSENet(nn.Module):
         """Random numbers of this pass; None if nothing is dropped."""
         if not self.training or self.dropout == 0.0:
             return None
-        if self._generator is None:
-            seed = int(torch.randint(2**62, ()))
-            return Drawn(self.dropout, np.random.Generator(np.random.SFC64(seed)))
-        return Drawn(self.dropout, self._generator)
+        return Drawn(self.dropout, self._random_numbers())
+
+    def _skips_are_off(self) -> bool:
+        """Whether the skip groups give 0 in this pass."""
+        share = self.options.skip_dropout
+        return self.training and share > 0.0 and self._random_numbers().random() < share
+
+    def _random_numbers(self) -> np.random.Generator:
+        """Those of the step, or without a step new ones from torch's."""
+        if self._generator is not None:
+            return self._generator
+        return np.random.Generator(np.random.SFC64(int(torch.randint(2**62, ()))))
 
     def predictor(self) -> Predictor:
         """What predicts without torch; on the CPU it shares the network's memory, else it has a copy of the weights."""

@@ -110,14 +110,20 @@ class Engine:
             return loss
 
     def _take_step(self, learning_rate: float) -> None:
-        """Take Adam's step along the gradients; the class `torch.optim.Adam` takes two seconds to import."""
+        """Take Adam's step along the gradients; the class `torch.optim.Adam` takes two seconds to import.
+
+        Weights that took no part in the step, those of skip groups that were off, stay as they are.
+        """
+        state = zip(self._parameters, *self.adam, strict=True)
+        taking_part = [each for each in state if each[0].grad is not None]
+        parameters, means, squares, n_steps = map(list, zip(*taking_part, strict=True))
         adam(
-            self._parameters,
-            [cast(Tensor, parameter.grad) for parameter in self._parameters],
-            self.adam.means,
-            self.adam.squares,
+            parameters,
+            [cast(Tensor, parameter.grad) for parameter in parameters],
+            means,
+            squares,
             [],
-            self.adam.n_steps,
+            n_steps,
             fused=self.device == "cpu" or None,  # one pass over memory; the default takes many
             amsgrad=False,
             beta1=0.9,

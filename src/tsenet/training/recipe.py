@@ -1,7 +1,8 @@
 """The recipe: how a network is fitted to rows, targets and a wiring, from first weights to the network that is kept.
 
 With ``init="random"`` (the paper): weights are drawn at random, a part of the labelled rows is held out, and
-back-propagation stops when the validation rows see no more progress.
+back-propagation stops when the validation rows see no more progress. ``init="log-odds"`` is trained in the same way,
+but each unit starts as the probability of its latent.
 
 With ``init="principal"``:
 
@@ -34,7 +35,7 @@ from numpy.typing import NDArray
 from tsenet._system.seeds import seed_number, seed_sequence
 from tsenet.errors import DataError
 from tsenet.expansion.wiring import Wiring
-from tsenet.network.initial_weights import set_principal_directions
+from tsenet.network.initial_weights import set_log_odds, set_principal_directions
 from tsenet.network.predictor import Inputs, NetworkOptions, is_bag
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress
@@ -106,16 +107,23 @@ class Recipe:
     dropout: float | None = None
     units_per_latent: int | None = None
     linear_skip: bool | Literal["auto"] = "auto"
-    init: Literal["random", "principal"] = "principal"
+    skip_dropout: float = 0.0
+    init: Literal["random", "log-odds", "principal"] = "principal"
     learning_rate: float | None = None
     batch_size: int | None = None
     max_epochs: int | None = None
     device: str = "auto"
     n_jobs: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.init == "log-odds" and self.units_per_latent not in (None, 1):
+            raise ValueError(
+                'init="log-odds" needs units_per_latent=1: several units of a latent would start the same'
+            )
+
     def network(self, inputs: Inputs, wiring: Wiring, linear_skip: bool) -> NetworkOptions:
         """Options of a network; what the user left open depends on the rows and the sizes of the layers."""
-        if self.init == "random":  # the paper's
+        if self.is_plain:  # the paper's
             skip_units, dropout, units = 100, 0.5, 1
         elif inputs.is_sparse:
             skip_units, dropout, units = 0, 0.3, _UNITS_SPARSE
@@ -131,12 +139,18 @@ class Recipe:
             dropout=dropout if self.dropout is None else self.dropout,
             linear_skip=linear_skip,
             units_per_latent=units if self.units_per_latent is None else self.units_per_latent,
+            skip_dropout=self.skip_dropout,
         )
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the network learns from labelled rows alone, as the paper's does, without a teacher."""
+        return self.init != "principal"
 
     def input_dropout(self, inputs: Inputs, wiring: Wiring) -> float:
         """Share of a batch's values to drop: of dense rows with many latents, as images are, a fifth."""
         many = not inputs.is_sparse and _has_many_latents(wiring)
-        return _INPUT_DROPOUT if many and self.init == "principal" else 0.0
+        return _INPUT_DROPOUT if many and not self.is_plain else 0.0
 
     def plain_schedule(self, n_rows: int) -> TrainingOptions:
         """Options of a training that early stopping ends; small tables get at least 20 steps an epoch."""
@@ -236,18 +250,20 @@ class Trainer:
     report: Progress
 
     def first_network(self, wiring: Wiring, inputs: Inputs, linear_skip: bool = False) -> TSENet:
-        """A network before training: its weights are random, or the principal directions of some rows."""
+        """A network before training: its weights are as ``init`` says."""
         options, seed = self.recipe.network(inputs, wiring, linear_skip), self.seeds.weights
         net = TSENet.of(wiring, self.loss.n_outputs, options, seed)
         if self.recipe.init == "principal":
             set_principal_directions(net, inputs, seed)
+        elif self.recipe.init == "log-odds":
+            set_log_odds(net, inputs)
         return net
 
     def fit_folder(self, rows: FolderRows, wiring: Wiring) -> TrainedNetwork:
         """Fit a new network to the labelled rows of a folder, without the linear teacher, which needs all in memory."""
         score: Score | None = calibrated_score(self.loss)
         schedule = self.recipe.falling_rate(rows.n_rows, sparse=True)
-        if self.recipe.init == "random":
+        if self.recipe.is_plain:
             score, schedule = None, self.recipe.plain_schedule(rows.n_rows)
         net = self.first_network(wiring, rows.inputs)
         return self.train(net, rows, schedule, rows.validation, score)
@@ -332,7 +348,7 @@ class NetworkFit(Trainer):
     keep_embeddings : bool
         Whether predictions read embeddings too: the teacher's part on them is kept.
     validation : Labelled or None
-        Rows to score each network on after every epoch. Without them, ``init="random"`` holds some out.
+        Rows to score each network on after every epoch. Without them, all but ``init="principal"`` hold some out.
     score : Score or None
         Of validation rows; None: minus the loss.
     """
@@ -348,7 +364,7 @@ class NetworkFit(Trainer):
         """Fit the network."""
         if self.labelled.n_rows < 2:
             raise DataError("only one row has a label: training needs two or more")
-        plain = self.recipe.init == "random"
+        plain = self.recipe.is_plain
         if self.keep_embeddings and (plain or self.recipe.linear_skip is False):
             raise ValueError('inputs="both" needs init="principal" and a linear skip')
         if plain:
@@ -359,7 +375,7 @@ class NetworkFit(Trainer):
     # ---- the paper's recipe
 
     def fit_plain(self) -> TrainedNetwork:
-        """Random weights, then back-propagation until the validation rows see no more progress."""
+        """Back-propagation from the first weights until the validation rows see no more progress."""
         kept, validation = self.labelled, self.validation
         if validation is None:
             kept, validation = self._hold_out()
