@@ -1,6 +1,8 @@
-"""The Chow–Liu tree over the top latents, against networkx and scikit-learn."""
+"""The Chow–Liu tree over the latents of a layer, against networkx and scikit-learn."""
 
 from __future__ import annotations
+
+import itertools
 
 import networkx
 import numpy as np
@@ -9,10 +11,12 @@ from scipy.sparse import csr_array
 from scipy.special import expit, xlogy
 
 from tests.builders import Floats
+from tsenet._system.threads import Workers
+from tsenet.data.binary import BinaryRows
 from tsenet.errors import DataError
 from tsenet.skeleton.chow_liu import binary_information, chow_liu_parents
-from tsenet.skeleton.hlta import link_top
-from tsenet.skeleton.layers import SoftRows
+from tsenet.skeleton.hlta import link_latents, linked_states
+from tsenet.skeleton.layers import Layer, SoftRows, complete
 
 
 def random_information(seed: int, n: int) -> Floats:
@@ -150,7 +154,7 @@ def test_links_of_the_top_layer(seed: int) -> None:
     soft = soft_rows(seed)
     on = posteriors(soft)
 
-    parents, rate = link_top(soft)
+    parents, rate = link_latents(soft)
 
     np.testing.assert_array_equal(parents, chow_liu_parents(latent_information(soft)))
     for z, p in enumerate(parents):
@@ -162,12 +166,45 @@ def test_links_of_the_top_layer(seed: int) -> None:
                 assert rate[z, state] == pytest.approx(expected, rel=1e-10)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_linked_states_are_those_of_the_whole_layer(seed: int) -> None:
+    """Against a sum over all states of five latents over twelve variables, two of which are in no group."""
+    rng = np.random.default_rng(seed)
+    latent_of = np.append(rng.permutation(np.arange(10) % 5), [-1, -1]).astype(np.int32)
+    rate = np.sort(rng.uniform(0.05, 0.95, (12, 2)), axis=1)
+    layer = Layer(latent_of, rng.uniform(0.2, 0.8, 5), rate)
+    shared = np.repeat(rng.random((300, 1)) < 0.5, 12, axis=1)
+    rows = BinaryRows.of_dense(
+        np.where(rng.random((300, 12)) < 0.6, shared, rng.random((300, 12)) < 0.5)
+    )
+    soft = complete(rows, layer)
+
+    with Workers(1) as workers:
+        found = linked_states(rows, layer, soft, False, workers).to_dense()
+
+    parents, link = link_latents(soft)
+    assert (parents >= 0).sum() == 4
+    states = np.array(list(itertools.product((0, 1), repeat=5)))
+    above = np.where(parents >= 0, states[:, parents], 0)
+    on = link[np.arange(5), above]
+    log_prior = np.log(np.where(states == 1, on, 1 - on)).sum(axis=1)  # (32,)
+    placed = latent_of >= 0
+    on = rate[placed][np.arange(10), states[:, latent_of[placed]]]  # (32, 10)
+    seen = rows.to_dense()[:, None, placed]
+    joint = log_prior + np.log(np.where(seen, on, 1 - on)).sum(axis=2)  # (300, 32)
+    probability = np.exp(joint - joint.max(axis=1, keepdims=True))
+    posterior = probability @ states / probability.sum(axis=1, keepdims=True)
+    clear = np.abs(posterior - 0.5) > 1e-9
+    assert np.array_equal(found[clear], posterior[clear] > 0.5)
+    assert (found != soft.hard().to_dense()).any()  # the other groups matter
+
+
 def test_latents_that_exclude_each_other_are_not_linked_if_only_positive_ties_count() -> None:
     logodds = np.where(np.arange(40) % 2, 3.0, -3.0)
     soft = SoftRows(csr_array(np.stack([logodds, -logodds], axis=1)), np.zeros(2))
 
-    assert (link_top(soft)[0] >= 0).sum() == 1
-    parents, rate = link_top(soft, positive=True)
+    assert (link_latents(soft)[0] >= 0).sum() == 1
+    parents, rate = link_latents(soft, positive=True)
     assert parents.tolist() == [-1, -1]
     np.testing.assert_allclose(rate, 0.5)
 
@@ -175,7 +212,7 @@ def test_latents_that_exclude_each_other_are_not_linked_if_only_positive_ties_co
 def test_a_single_top_latent_has_its_mean() -> None:
     soft = soft_rows(5, n_latents=1)
 
-    parents, rate = link_top(soft)
+    parents, rate = link_latents(soft)
 
     assert parents.tolist() == [-1]
     np.testing.assert_allclose(rate, np.full((1, 2), posteriors(soft).mean()), rtol=1e-12)
@@ -186,6 +223,6 @@ def test_probabilities_of_links_stay_inside_the_open_interval() -> None:
     logodds = np.where(np.arange(40) % 2, 50.0, -50.0)
     soft = SoftRows(csr_array(np.stack([logodds, logodds], axis=1)), np.zeros(2))
 
-    _, rate = link_top(soft)
+    _, rate = link_latents(soft)
 
     assert ((rate > 0) & (rate < 1)).all()

@@ -182,6 +182,7 @@ def test_a_column_that_is_constant_in_the_sample() -> None:
         ("structure_samples", 1),
         ("refine_steps", -1),
         ("em_restarts", 0),
+        ("completion", "group"),
         ("ties", "negative"),
         ("piece_size", 1),
         ("piece_size", "30"),

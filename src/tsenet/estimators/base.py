@@ -43,6 +43,7 @@ TREE_CONSTRAINTS: dict[str, list[Any]] = {
     "structure_samples": [FROM_2, None],
     "refine_steps": [FROM_0],
     "em_restarts": [FROM_1],
+    "completion": [StrOptions({"island", "layer"})],
     "piece_size": [FROM_2, Options(Integral, {0}), StrOptions({"auto"}), None],
     "ties": [StrOptions({"positive", "any"})],
     "n_jobs": THREADS,

@@ -298,6 +298,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             "link_rule": "top-k",
             "max_top": 500,
             "tree_options": {
+                "completion": "layer",
                 "correlation_test": False,
                 "structure_samples": 10_000,
                 "ties": "any",

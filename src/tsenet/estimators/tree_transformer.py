@@ -42,6 +42,8 @@ class LatentTreeTransformer(TransformerMixin, TableEstimator):
         Steps of stepwise EM over all parameters at the end; 0 for none.
     em_restarts : int, default=3
         Starting points of each local EM; the best one is continued.
+    completion : {"island", "layer"}, default="island"
+        What decides the states of a layer's latents: each one's own group, or the whole layer, as in the paper.
     piece_size : int, None or "auto", default="auto"
         Cut longer rows into pieces of at most this many variables, from which the tree is learned. "auto": 30 for a
         sparse table whose rows vary widely in length, so that latents are about topics and not about length. None
@@ -86,6 +88,7 @@ class LatentTreeTransformer(TransformerMixin, TableEstimator):
         structure_samples: int | None = None,
         refine_steps: int = 100,
         em_restarts: int = 3,
+        completion: Literal["island", "layer"] = "island",
         piece_size: int | Literal["auto"] | None = "auto",
         ties: Literal["positive", "any"] = "positive",
         random_state: Any = None,
@@ -99,6 +102,7 @@ class LatentTreeTransformer(TransformerMixin, TableEstimator):
         self.structure_samples = structure_samples
         self.refine_steps = refine_steps
         self.em_restarts = em_restarts
+        self.completion = completion
         self.piece_size = piece_size
         self.ties = ties
         self.random_state = random_state

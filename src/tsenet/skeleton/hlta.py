@@ -17,7 +17,7 @@ from tsenet.data.binary import BinaryRows
 from tsenet.progress import Progress, as_progress
 from tsenet.scale.blocks import Blocks, in_blocks, learn_rule
 from tsenet.skeleton.chow_liu import binary_information, chow_liu_parents
-from tsenet.skeleton.inference import refine
+from tsenet.skeleton.inference import Inference, refine
 from tsenet.skeleton.kernels.island_kernels import IslandOptions
 from tsenet.skeleton.layers import Layer, SoftRows, learn_layer
 from tsenet.skeleton.tree import LatentTree, node_marginals
@@ -40,6 +40,7 @@ def learn_tree(
     structure_samples: int | None = None,
     refine_steps: int = 100,
     em_restarts: int = 3,
+    completion: Literal["island", "layer"] = "island",
     ties: Literal["positive", "any"] = "positive",
     piece_size: int | Literal["auto"] | None = None,
     random_state: Any = None,
@@ -78,6 +79,10 @@ def learn_tree(
         the layers were learned with. Raise it for a higher likelihood.
     em_restarts : int, default=3
         Starting points of each small EM. Raise it if trees of different seeds differ too much.
+    completion : {"island", "layer"}, default="island"
+        What decides the states of a layer's latents, from which the next layer is learned. "island": each latent's
+        own group of variables. "layer", the paper's rule: the whole layer, whose latents are linked as a Chow–Liu tree
+        (paper Figure 3c), by exact inference.
     ties : {"positive", "any"}, default="positive"
         Which ties between latents count. "positive": latents are grouped, and linked on top, only if they tend to be on
         together, so that no latent is less likely when its parent is on; one without such a tie has no parent. "any" is
@@ -134,6 +139,8 @@ def learn_tree(
         f"structure_samples must be None or at least 2, not {structure_samples}": n_sampled >= 2,
         f"refine_steps must be at least 0, not {refine_steps}": refine_steps >= 0,
         f"em_restarts must be at least 1, not {em_restarts}": em_restarts >= 1,
+        f"completion must be 'island' or 'layer', not {completion!r}": completion
+        in ("island", "layer"),
         f"ties must be 'positive' or 'any', not {ties!r}": ties in ("positive", "any"),
         f"piece_size must be 'auto', None, 0 or at least 2, not {piece_size!r}": (
             not isinstance(size, str) and size >= 2
@@ -161,7 +168,8 @@ def learn_tree(
             rows, sums, structure_samples, piece_size or None, sample_seed, report
         )
 
-        layers, top = _stack(sample, islands, max_top, layer_seed, workers, report, rows)
+        linked = completion == "layer"
+        layers, top = _stack(sample, islands, max_top, linked, layer_seed, workers, report, rows)
         parent, level, cpt = assemble(sums.counts, rows.n_rows, layers, top, islands.positive)
         names = (*rule.names, *latent_names(level, set(rule.names)))
         tree = LatentTree(parent, level, cpt, names, rule)
@@ -207,6 +215,7 @@ def _stack(
     rows: BinaryRows,
     options: IslandOptions,
     max_top: int,
+    linked: bool,
     seeds: np.random.SeedSequence,
     workers: Workers,
     progress: Progress,
@@ -214,13 +223,20 @@ def _stack(
 ) -> tuple[list[Layer], SoftRows | None]:
     """Learn layers, each from the completed data of the one below, until the top one is small enough.
 
-    The workers of ``blocks`` help with the first. The second result are the posteriors of the top layer's latents.
+    With ``linked``, data are completed in the layer's linked model. The workers of ``blocks`` help with the first
+    layer. The second result are the posteriors of the top layer's latents.
     """
     layers: list[Layer] = []
     top: SoftRows | None = None
     while not layers or layers[-1].n_latents > max_top:
+        if top is not None:
+            rows = (
+                linked_states(rows, layers[-1], top, options.positive, workers)
+                if linked
+                else top.hard()
+            )
         learned = learn_layer(
-            rows if top is None else top.hard(),
+            rows,
             options,
             _key(seeds.spawn(1)[0]),
             workers,
@@ -269,16 +285,33 @@ def assemble(
         on[here][placed] = layer.table[placed]
     if top is not None:
         here = slice(int(starts[-2]), n_nodes)
-        above, on[here] = link_top(top, positive)
+        above, on[here] = link_latents(top, positive)
         parent[here] = np.where(above >= 0, above + starts[-2], -1)
     cpt = np.stack([1.0 - on, on], axis=2)
     return parent, level, in_order(parent, level, cpt, positive)
 
 
-def link_top(
+def linked_states(
+    rows: BinaryRows, layer: Layer, soft: SoftRows, positive: bool, workers: Workers
+) -> BinaryRows:
+    """The more probable state of every latent of a layer in every row, by its latent tree model (paper Figure 3c).
+
+    In this model the latents are linked as a Chow–Liu tree. ``soft`` are their posteriors given their own groups.
+    """
+    parents, rate = link_latents(soft, positive)
+    n_variables = layer.latent_of.size
+    own = np.where(layer.latent_of >= 0, layer.latent_of + n_variables, -1)
+    linked = np.where(parents >= 0, parents + n_variables, -1)
+    on = np.concatenate([layer.table, rate])
+    cpt = np.stack([1.0 - on, on], axis=2)
+    model = Inference.of(np.concatenate([own, linked]), cpt, n_variables)
+    return model.likelier_states(rows, workers)
+
+
+def link_latents(
     soft: SoftRows, positive: bool = False
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Chow–Liu tree over the top latents: parents within the layer, and P(Y=1 | parent's state) as (L, 2).
+    """Chow–Liu tree over the latents of a layer: parents within the layer, and P(Y=1 | parent's state) as (L, 2).
 
     P(Y, Y') ∝ Σ_d P(Y|d)·P(Y'|d). With ``positive``, latents that exclude each other are not linked.
     """
