@@ -118,7 +118,8 @@ class TestTopics:
         assert payload_of(tmp_path / "rows.html")["nouns"]["row"] == ["row", "rows"]
 
     def test_a_tree_over_words(self, folder: Path, tmp_path: Path) -> None:
-        command = ("report", folder / "topics" / "tree.tsenet", "--data", folder / "news.csv")
+        tsenet.load(folder / "topics" / "model.tsenet").tree_.save(tmp_path / "tree.tsenet")
+        command = ("report", tmp_path / "tree.tsenet", "--data", folder / "news.csv")
         out = ("-o", tmp_path / "r.html", "--quiet")
         assert "column" in error_of(*command, *out)
         assert "holds a tree only" in error_of(*command, *out, "--target", "subject")
@@ -127,8 +128,8 @@ class TestTopics:
 class TestExport:
     def test_bif(self, folder: Path, tmp_path: Path) -> None:
         bif = tmp_path / "tree.bif"
-        fine("export", folder / "topics" / "tree.tsenet", "--bif", bif)
-        tree = tsenet.load(folder / "topics" / "tree.tsenet")
+        fine("export", folder / "topics" / "model.tsenet", "--bif", bif)
+        tree = tsenet.load(folder / "topics" / "model.tsenet").tree_
         content = bif.read_text(encoding="ascii")
         assert content.count("\nprobability ") == tree.n_nodes
         assert "add --force" in error_of("export", folder / "model.tsenet", "--bif", bif)

@@ -21,10 +21,7 @@ from tests.cli.program import QUICK_TOPICS, SUBJECTS, error_of, fine, make_docum
 
 DOCUMENTS = make_documents(120)
 WORDS = sorted(word for subject in SUBJECTS for word in subject)
-FILES = [
-    *("documents.csv", "model.tsenet", "topics.html", "topics.json", "topics.md"),
-    "tree.tsenet",
-]
+FILES = ["documents.csv", "model.tsenet", "topics.html", "topics.json", "topics.md"]
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +54,8 @@ def every_topic(topics: list[Any]) -> list[Any]:
 
 def test_levels_have_the_sizes_asked_for(data: Path, out: Path) -> None:
     given = ("topics", data, "--text", "body", "--out", out, "--quiet", "--no-explorer")
-    fine(*given, "--levels", "2,4")
-    assert tsenet.load(out / "model.tsenet").tree_.layer_sizes[1:] == (4, 2)
+    fine(*given, "--levels", "1,3")
+    assert tsenet.load(out / "model.tsenet").tree_.layer_sizes[1:] == (3, 1)
     for wrong in (("--levels", "2,x"), ("--levels", "2,3"), ("--levels", "2,4", "--topics", "3")):
         refused = run(*given, "--force", *wrong)
         assert refused.exit_code in (1, 2)
@@ -69,7 +66,6 @@ class TestResults:
     def test_all_files_show_the_same_topics(self, results: Path) -> None:
         assert names(results) == FILES
         model = tsenet.load(results / "model.tsenet")
-        assert tsenet.load(results / "tree.tsenet") == model.tree_
         assert sorted(model.vocabulary_) == WORDS
         shown = dict(zip(model.topics_["id"], model.topics_["share"], strict=True))
         document = json.loads((results / "topics.json").read_text("utf-8"))
@@ -86,14 +82,15 @@ class TestResults:
 
     def test_the_topics_of_each_document(self, results: Path) -> None:
         table = pd.read_csv(results / "documents.csv")
-        assert table.columns.tolist() == ["id", "topic", "strength"]
+        assert table.columns.tolist() == ["id", "topic", "title", "strength"]
         assert table["id"].drop_duplicates().tolist() == [f"'=d{k}" for k in range(121)]
         assert (table["strength"].dropna() >= 0.5).all()
         first = table[table["id"] == "'=d0"]
         expected = tsenet.load(results / "model.tsenet").topics_of(DOCUMENTS[0])
         assert first["topic"].tolist() == expected["id"].tolist()
+        assert first["title"].tolist() == expected["label"].tolist()
         assert first["strength"].tolist() == expected["strength"].round(4).tolist()
-        assert table[table["id"] == "'=d120"].isna().sum().tolist() == [0, 1, 1]  # no text
+        assert table[table["id"] == "'=d120"].isna().sum().tolist() == [0, 1, 1, 1]  # no text
 
     def test_new_documents(self, results: Path, out: Path, tmp_path: Path) -> None:
         (tmp_path / "new.txt").write_text("\n".join(DOCUMENTS[:5]) + "\n", encoding="utf-8")
@@ -150,6 +147,25 @@ class TestResults:
         assert "heaven" in model.topics_["label"].tolist()
         assert model.vectorizer_.max_df == 0.9
         assert model.vectorizer_.min_df == 2  # the model's own default
+
+
+def test_one_kernel_is_compiled(data: Path, out: Path) -> None:
+    """Those of trees take nine seconds, which a first run would spend for nothing."""
+    program = (
+        "import sys; from tsenet.cli.app import app; app(sys.argv[1:], standalone_mode=False); "
+        "print(sorted({kernel.py_func.__name__ for name, module in sys.modules.items() "
+        "if name.startswith('tsenet.') for kernel in vars(module).values() "
+        "if getattr(kernel, 'signatures', None)}))"
+    )
+    given = ("topics", data, "--text", "body", "--out", out, "--no-explorer", *QUICK_TOPICS)
+    process = subprocess.run(
+        [sys.executable, "-c", program, *map(str, given)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.splitlines()[-1] == "['divide_words']"
 
 
 class TestReading:

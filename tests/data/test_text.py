@@ -68,7 +68,7 @@ def test_which_words_are_kept() -> None:
 @pytest.mark.parametrize(
     ("documents", "why"),
     [
-        (["1 2", "a b"], "empty vocabulary"),
+        (["1 2", "a b"], "no words other than stop words"),
         ([], "there are no documents"),
         ("one text", "got one string"),
         ([b"apple"], "document 0 is a bytes"),

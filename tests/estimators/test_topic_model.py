@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
@@ -92,7 +96,8 @@ class TestTopics:
         model = TopicModel(random_state=0).fit(docs["text"])
         described = {word for words in model.topics_["words"] for word, _ in words}
         members = {word for words in model.topics_["members"] for word in words}
-        assert described - members  # a word whose occurrences say little, but those few clearly
+        assert described
+        assert members
         assert not described & set(model.ungrouped_)
         payload = page_payload(model, tmp_path / "page.html", docs["text"])
         alone = [payload["names"][k] for k, above in enumerate(payload["parent"]) if above < 0]
@@ -105,13 +110,28 @@ class TestTopics:
 
     def test_guided_topics(self, texts: list[str]) -> None:
         seeds = {"mixed": ["goal", "comet", "zzz"]}
-        with pytest.warns(UserWarning, match="zzz"):
+        with (
+            pytest.warns(UserWarning, match="vocabulary are left out: zzz"),
+            pytest.warns(UserWarning, match="contradict .*: goal, comet hardly ever"),
+        ):
             model = TopicModel(**QUICK, seed_words=seeds).fit(texts)
         (name,) = model.topics_.query("label == 'mixed'")["id"]
         parent = model.tree_.names.index(name)
         below = {model.tree_.names[v] for v in model.tree_.children(parent)}
         assert {"goal", "comet"} <= below
 
+    def test_rare_seed_words_stay_and_do_not_drift_to_a_larger_subject(self) -> None:
+        rng = np.random.default_rng(0)
+        texts = make_documents(600)
+        for k in range(0, 60, 3):  # next to one of the subjects, and much rarer
+            texts[k] += " " + " ".join(rng.choice(["retina", "glaucoma", "cornea", "lens"], 2))
+        seeds = {"eye": ["retina", "glaucoma", "cornea"]}
+        topics = TopicModel(levels=(2, 4), seed_words=seeds).fit(texts).topics_
+        (words,) = topics.query("label == 'eye'")["words"]
+        assert {"retina", "glaucoma", "cornea"} == {word for word, _ in words[:3]}
+        assert len({word for word, _ in words} & {word for s in SUBJECTS for word in s}) <= 4
+
+    @pytest.mark.filterwarnings("ignore:the documents contradict")
     @pytest.mark.parametrize("seeds", [{"a": ["goal", "comet"]}, [["goal", "comet"]]])
     def test_a_seeded_topic_is_always_shown(
         self, texts: list[str], tmp_path: Path, seeds: Any
@@ -173,6 +193,26 @@ class TestDocuments:
                 assert word.inside == pytest.approx(has[word.word][column].mean())
                 assert word.outside == pytest.approx(has[word.word][~column].mean())
 
+    def test_topics_of_one_label_are_told_apart(self, model: TopicModel) -> None:
+        first, second = model.topics_["id"][:2]
+        model.rename({first: "Same", second: "Same"})
+        columns = model.per_class([0] * 300).columns[:2].tolist()
+        assert columns == [f"Same ({first})", f"Same ({second})"]
+
+    def test_transform_takes_the_documents_of_fit_by_default(
+        self, model: TopicModel, texts: list[str]
+    ) -> None:
+        assert (model.transform() != model.transform(texts)).nnz == 0
+        frame = model.set_output(transform="pandas").transform(texts)
+        assert frame.columns.tolist() == model.topics_["id"].tolist()
+        low = model.transform(texts, level=1)
+        assert low.columns.tolist() == model.topics_.query("level == 1")["id"].tolist()
+        assert model.topics_of(texts[0])["strength"].iloc[0] == frame.to_numpy()[0].max()
+        model.set_output(transform="default")
+        assert np.array_equal(model.transform(texts).toarray(), frame.to_numpy())
+        with pytest.raises(DataError, match="'polars'"):
+            model.set_output(transform="polars")
+
     def test_topics_of_one_text(self, fitted: TopicModel) -> None:
         found = fitted.topics_of("A goal in the last minute; the referee and the stadium")
         assert subject_of(fitted.topics_.set_index("id").loc[found["id"][0], "words"]) == 0
@@ -183,16 +223,23 @@ class TestDocuments:
         labels = ["space" if "galaxy" in text else "other" for text in texts]
         table = fitted.per_class(labels, level=1)
         low = fitted.topics_[fitted.topics_["level"] == 1]
-        (space,) = [t["id"] for _, t in low.iterrows() if subject_of(t["words"]) == 2]
+        (space,) = [t["label"] for _, t in low.iterrows() if subject_of(t["words"]) == 2]
         assert table.index.tolist() == ["other", "space"]
         assert table.loc["space", space] > 2 * table.loc["other", space]
         years = fitted.over_time(np.arange(300) // 100, level=1)
         assert years.index.tolist() == [0, 1, 2]
+        assert years.columns.tolist() == low["label"].tolist()
         dates = [f"2024-01-{1 + k % 30:02d}" for k in range(300)]
-        parts = fitted.over_time(dates, n_bins=4)
-        assert len(parts) == 4
-        assert str(parts.index[0].date()) == "2024-01-01"
         assert len(fitted.over_time(dates, n_bins=None)) == 30
+        weeks = fitted.over_time(dates, n_bins=20).index
+        assert [str(day.date()) for day in weeks[:2]] == ["2024-01-01", "2024-01-08"]
+        months = pd.date_range("2019-12-30", periods=300, freq="3D")
+        quarters = fitted.over_time(months, n_bins=12).index
+        assert [str(day.date()) for day in quarters[:2]] == ["2019-10-01", "2020-01-01"]
+        decades = fitted.over_time(1900 + np.arange(300) % 100, n_bins=12).index
+        assert decades.tolist() == list(range(1900, 2000, 10))
+        with pytest.raises(DataError, match="dates or numbers"):
+            fitted.over_time(["soon"] * 300)
         with pytest.raises(DataError, match="2 values for 300 documents"):
             fitted.per_class(["a", "b"])
 
@@ -315,7 +362,78 @@ class TestFiles:
         assert sorted(alone) == sorted(model.ungrouped_)
 
 
+class TestRepeatedTexts:
+    """Many copies of one text, such as a reply that a program sends."""
+
+    REPLY = (
+        "currently office vacation return reply urgent contact colleague mailbox desk assistance"
+    )
+
+    @pytest.mark.parametrize("n_copies", [4, 7, 8, 13, 16, 28, 60, 120])
+    def test_they_are_a_topic_however_many_there_are(self, n_copies: int, tmp_path: Path) -> None:
+        model = TopicModel().fit([*make_documents(266), *[self.REPLY] * n_copies])
+        of_reply = [
+            topic["share"]
+            for _, topic in model.topics_.iterrows()
+            if {word for word, _ in topic["words"]} <= set(self.REPLY.split())
+        ]
+        assert of_reply == [pytest.approx(n_copies / (266 + n_copies))]
+        model.save(tmp_path / "m.tsenet")
+        assert tsenet.load(tmp_path / "m.tsenet").topics_.equals(model.topics_)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 2**32 - 1), n_rows=st.integers(2, 60), n_words=st.integers(1, 20))
+def test_any_fitted_model_can_be_saved_and_loaded(seed: int, n_rows: int, n_words: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.random((n_rows, n_words)) < rng.random(n_words)
+    X[:, rng.random(n_words) < 0.1] = True  # a word of every document
+    if n_words > 2:
+        X[:, 1] = X[:, 0]  # always meet
+        X[:, 2] = ~X[:, 0]  # never meet
+    X = X[rng.integers(n_rows, size=n_rows + rng.integers(40))]  # repeated documents
+    table = Table.of(sp.csr_array(X.astype(int)), names=[f"w{k}" for k in range(n_words)])
+    model = TopicModel().fit(table)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "m.tsenet")
+        model.save(path)
+        loaded = tsenet.load(path)
+    assert loaded.topics_.equals(model.topics_)
+    assert (loaded.transform(table) != model.transform(table)).nnz == 0
+
+
+GERMAN = "das und nicht auch können aus eine werden sich haben"
+
+
+class TestLanguages:
+    def test_stop_words_of_the_language_of_the_texts(self, texts: list[str]) -> None:
+        rng = np.random.default_rng(0)
+        words = np.array(GERMAN.split())
+        german = [f"{text} {' '.join(words[rng.random(10) < 0.7])}" for text in texts]
+        with pytest.warns(UserWarning, match="stop_words='german'"):
+            model = TopicModel(**QUICK).fit(german)
+        assert sorted(model.vocabulary_) == sorted(w for subject in SUBJECTS for w in subject)
+        asked = TopicModel(**QUICK, stop_words="german").fit(german)
+        assert not {"das", "und"} & set(asked.vocabulary_)
+        kept = TopicModel(**QUICK, stop_words=None).fit(german)
+        assert {"das", "und"} <= set(kept.vocabulary_)
+
+    def test_short_texts_are_a_warning(self) -> None:
+        rng = np.random.default_rng(0)
+        titles = [" ".join(f"w{k}" for k in rng.zipf(1.3, 4) % 2000) for _ in range(3000)]
+        with pytest.warns(UserWarning, match="topics of so short texts are poor"):
+            TopicModel().fit(titles)
+
+
 class TestInput:
+    def test_no_words_are_left(self) -> None:
+        with pytest.raises(DataError, match="min_documents=5 of them"):
+            TopicModel(min_documents=5).fit(["one text", "another one"])
+        with pytest.raises(DataError, match="other than stop words"):
+            TopicModel().fit(["the", "of the"])
+
     def test_word_counts(self, fitted: TopicModel, texts: list[str]) -> None:
         table = count_words(texts, fitted.vectorizer_)
         counted = TopicModel(**QUICK).fit(table)

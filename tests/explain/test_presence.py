@@ -117,6 +117,18 @@ class TestNumbers:
         order = np.argsort(values)
         assert (np.diff(bins.of_row[order]) >= 0).all()
 
+    @pytest.mark.parametrize("n_classes", [4, 25])
+    def test_whole_numbers_of_few_values_are_classes(self, n_classes: int) -> None:
+        values = np.arange(1000) % n_classes
+        for column in (values, values.astype(float), values.astype(str)):
+            bins = bins_of(column.tolist())
+            assert bins.kind == "labels"
+            assert bins.names == tuple(str(k) for k in range(n_classes))
+
+    def test_no_range_begins_below_the_least_value(self) -> None:
+        names = bins_of(list(range(1000))).names
+        assert names[0].startswith("0 –")
+
 
 class TestLabels:
     def test_in_alphabetical_order(self) -> None:

@@ -105,7 +105,7 @@ def test_a_killed_command_leaves_nothing_half_written(
         code, stderr = end(process, draw.uniform(0.5, 8.0), signal.SIGKILL)
         assert code in (0, -signal.SIGKILL), stderr
         if out.exists():  # a run came to its end: all of it is there
-            load(out if verb == "fit" else out / "tree.tsenet")
+            load(out if verb == "fit" else out / "model.tsenet")
     last = [argument.replace("2000", "1") for argument in command(verb, data, out)]
     finished = start(*last, "--force")
     _, stderr = finished.communicate(timeout=300)

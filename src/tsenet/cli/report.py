@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def report(
     context: typer.Context,
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model, or a tree.tsenet.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model or a tree.")],
     out: cli.Out,
     data: Annotated[
         Path | None, cli.option("DATA", "Rows that show what activates the units.")

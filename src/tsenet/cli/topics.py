@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _MODEL = "tsenet.TopicModel"
 # What is written to the folder of the results.
-_FILES = ("topics.html", "topics.md", "topics.json", "documents.csv", "model.tsenet", "tree.tsenet")
+_FILES = ("topics.html", "topics.md", "topics.json", "documents.csv", "model.tsenet")
 # Options of columns and of words.
 _OF_COLUMNS = ("text", "id_column", "along", "encoding", "no_header")
 _OF_WORDS = ("words", "stop_words")
@@ -86,7 +86,7 @@ def topics(
     """Learn a hierarchy of topics from documents.
 
     Writes topics.html to explore in a browser, topics.md to read, topics.json for programs, documents.csv with the
-    topics of each document, model.tsenet for new documents and for Python, and tree.tsenet, its tree.
+    topics of each document, and model.tsenet for new documents and for Python.
 
     With --model, nothing is learned: documents.csv then has the topics of that model in these documents.
 
@@ -126,7 +126,6 @@ def topics(
             wanted = cli.typed(text=text or "text", along=along, id=id_column).values()
             file = read_file(data, progress, encoding, no_header, list(wanted))
             documents = file.texts(text or "text")
-        cli.warm_up(progress, network=False)
         if model is None:
             found.set_params(progress=progress).fit(documents if blocks is None else blocks)
             found.set_params(progress=None)
@@ -217,7 +216,7 @@ def _seed_groups(texts: list[str] | None) -> dict[str, list[str]] | None:
 
 
 def _write_topics(model: TopicModel, folder: Path, progress: Progress) -> None:
-    """Write the model, its tree, and its topics for programs and to read."""
+    """Write the model, and its topics for programs and to read."""
     from tsenet.explain.topic_words import to_json, to_markdown
     from tsenet.store import save
 
@@ -232,7 +231,6 @@ def _write_topics(model: TopicModel, folder: Path, progress: Progress) -> None:
         content = write(model.view_, ungrouped=model.ungrouped_)
         (folder / name).write_text(content, encoding="utf-8", newline="\n")
     save(model, folder / "model.tsenet")
-    save(model.tree_, folder / "tree.tsenet")
     progress.finish()
 
 
@@ -263,7 +261,8 @@ def _write_documents(
 
     from tsenet.skeleton.tree import PRESENT
 
-    names = model.get_feature_names_out()
+    shown = model.topics_
+    names, titles = shown["id"].to_numpy(), shown["label"].to_numpy()
     n_documents = n_without = 0
     with path.open("w", encoding="utf-8", newline="") as stream:
         for part in strengths:
@@ -271,7 +270,11 @@ def _write_documents(
             entries.data[entries.data < PRESENT] = 0
             entries.eliminate_zeros()
             without = np.setdiff1d(np.arange(part.shape[0]), entries.row)
-            present = {"topic": names[entries.col], "strength": entries.data}
+            present = {
+                "topic": names[entries.col],
+                "title": titles[entries.col],
+                "strength": entries.data,
+            }
             rows = [pd.DataFrame({key: entries.row, **present}), pd.DataFrame({key: without})]
             frame = pd.concat(rows).sort_values([key, "strength"], ascending=[True, False])
             frame["strength"] = frame["strength"].round(4)

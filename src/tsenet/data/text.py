@@ -93,6 +93,17 @@ _ENGLISH_FRAGMENTS = frozenset(
     | {"mightn", "mustn", "needn", "shan", "shouldn", "ve", "wasn", "weren", "wouldn"}
 )
 
+# Languages that have stop words, by their English names.
+_LANGUAGES = {
+    "arabic": "ar", "bulgarian": "bg", "catalan": "ca", "croatian": "hr", "czech": "cs", "danish": "da",
+    "dutch": "nl", "english": "en", "estonian": "et", "finnish": "fi", "french": "fr", "german": "de",
+    "greek": "el", "hebrew": "he", "hindi": "hi", "hungarian": "hu", "indonesian": "id", "irish": "ga",
+    "italian": "it", "japanese": "ja", "korean": "ko", "latin": "la", "latvian": "lv", "lithuanian": "lt",
+    "norwegian": "no", "persian": "fa", "polish": "pl", "portuguese": "pt", "romanian": "ro", "russian": "ru",
+    "slovak": "sk", "slovenian": "sl", "spanish": "es", "swedish": "sv", "turkish": "tr", "ukrainian": "uk",
+    "vietnamese": "vi", "chinese": "zh",
+}  # fmt: skip
+
 # Modules with many docstrings, of packages that are installed with tsenet.
 _DOCUMENTED = (
     "scipy.fft scipy.interpolate scipy.linalg scipy.ndimage scipy.optimize scipy.signal scipy.sparse scipy.spatial "
@@ -128,7 +139,7 @@ def word_vectorizer(
     n_words : int or None, default=10_000
         Keep only this many words, the most frequent ones; None keeps all.
     stop_words : str, Path, collection of str, or None, default=None
-        Words to leave out: ``"english"``; those of another language by its ISO 639-1 code (with the extra
+        Words to leave out: ``"english"``; those of another language by its name or ISO 639-1 code (with the extra
         ``text``), of a file, or your own. None leaves out none.
     min_documents : int, default=1
         Leave out words that occur in fewer documents.
@@ -241,15 +252,28 @@ def vectorize(
         try:
             counts = vectorizer.fit_transform(texts)
         except ValueError as error:
-            raise DataError(
-                f"no vocabulary for {count_of(len(texts), 'document')}: {error}"
-            ) from error
+            raise DataError(_without_vocabulary(texts, vectorizer, error)) from error
         table = _table(counts, vectorizer)
         n_empty = int(np.count_nonzero(np.diff(table.values.indptr) == 0))
         report.finish(
             f"vocabulary: {table.n_columns:,} words; {n_empty:,} of {table.n_rows:,} texts contain none of them"
         )
     return table
+
+
+def _without_vocabulary(texts: Sequence[str], vectorizer: CountVectorizer, error: Exception) -> str:
+    """Why no words remain of some texts, in the words of this library."""
+    start = f"no vocabulary for {count_of(len(texts), 'document')}"
+    if "empty vocabulary" in str(error):
+        return (
+            f"{start}: they have no words other than stop words (stop_words); one letter is no word"
+        )
+    if "no terms remain" in str(error) or "max_df corresponds" in str(error):
+        return (
+            f"{start}: no word is in at least min_documents={vectorizer.min_df} of them and in at most "
+            f"max_df={vectorizer.max_df}; give more documents or a lower min_documents"
+        )
+    return f"{start}: {error}"
 
 
 def count_words(documents: Iterable[str], vectorizer: Any) -> Table:
@@ -626,8 +650,8 @@ def stop_words_of(choice: str | Path | Collection[str] | None) -> Collection[str
     Parameters
     ----------
     choice : str, Path, collection of str, or None
-        ``"english"``; another language by its ISO 639-1 code; a file of words separated by white space; the words;
-        ``"none"`` or None for none.
+        ``"english"``; another language by its name or ISO 639-1 code; a file of words separated by white space; the
+        words; ``"none"`` or None for none.
 
     Returns
     -------
@@ -643,7 +667,7 @@ def stop_words_of(choice: str | Path | Collection[str] | None) -> Collection[str
     Examples
     --------
     >>> from tsenet.data.text import stop_words_of
-    >>> "the" in stop_words_of("english"), "und" in stop_words_of("de")
+    >>> "the" in stop_words_of("english"), "und" in stop_words_of("german")
     (True, True)
     """
     if choice is None or (isinstance(choice, str) and choice == "none"):
@@ -661,13 +685,45 @@ def stop_words_of(choice: str | Path | Collection[str] | None) -> Collection[str
         return frozenset(ENGLISH_STOP_WORDS) | _ENGLISH_FRAGMENTS
     why = f"stop words {choice!r} need stopwordsiso: pip install stopwordsiso"
     stopwordsiso = import_optional("stopwordsiso", why)
-    if not stopwordsiso.has_lang(choice):
+    code = _LANGUAGES.get(choice.lower(), choice.lower())
+    if not stopwordsiso.has_lang(code):
         raise DataError(
-            f"there are no stop words for the language {choice!r}: give 'english', an ISO 639-1 code of "
+            f"there are no stop words for the language {choice!r}: give {', '.join(_LANGUAGES)}, an ISO 639-1 code of "
             f"{', '.join(sorted(stopwordsiso.langs()))}, a file of words, or the words themselves"
         )
-    words: Collection[str] = stopwordsiso.stopwords(choice)
+    words: Collection[str] = stopwordsiso.stopwords(code)
     return words
+
+
+def language_of(words: Sequence[str]) -> str | None:
+    """The language of which frequent words are function words, other than English; None without one.
+
+    Parameters
+    ----------
+    words : sequence of str
+        The most frequent words of texts, without English stop words.
+
+    Returns
+    -------
+    str or None
+        A language for :func:`stop_words_of`. None if fewer than a fifth of the words are function words of any, or
+        stopwordsiso is not installed.
+
+    Examples
+    --------
+    >>> from tsenet.data.text import language_of
+    >>> language_of(["und", "der", "das", "haus", "nicht"]), language_of(["house", "year", "said"])
+    ('german', None)
+    """
+    if not words or find_spec("stopwordsiso") is None:
+        return None
+    hits = {
+        name: len(stops & set(words))
+        for name in _LANGUAGES
+        if (stops := set(stop_words_of(name)) - set(stop_words_of("en")))
+    }
+    language = max(hits, key=lambda name: hits[name])
+    return language if hits[language] >= max(3, len(words) / 5) else None
 
 
 # ---- embeddings

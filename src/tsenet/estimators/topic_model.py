@@ -16,16 +16,20 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from tsenet._system.seeds import seed_sequence
 from tsenet.data.binary import BinaryRows, BinaryRule
 from tsenet.data.table import Table
 from tsenet.data.text import (
     are_texts,
+    language_of,
     rows_of_texts,
+    stop_words_of,
     vectorize,
     word_vectorizer,
 )
@@ -39,6 +43,7 @@ from tsenet.estimators.base import (
     tables_of,
     vectorizer_parts,
 )
+from tsenet.explain.presence import calendar_periods, round_step
 from tsenet.explain.scores import coherence, hierarchy_scores
 from tsenet.explain.topic_words import (
     Topic,
@@ -51,11 +56,13 @@ from tsenet.explain.topic_words import (
 )
 from tsenet.progress import as_progress
 from tsenet.scale.blocks import in_blocks, is_outside_memory
+from tsenet.skeleton.chow_liu import binary_information
 from tsenet.skeleton.hierarchy import (
     N_TYPICAL,
     STORED_WORDS,
     TopicDescription,
     TopicHierarchy,
+    contradicted,
     describe,
     learn_hierarchy,
 )
@@ -69,10 +76,13 @@ _MIN_GROUPED = 0.05  # fit() warns if a smaller share of the words is in topics
 _LABEL_WORDS = 3
 _LEAST = 0.01  # smaller strengths of topics are left out
 _DRAWN = 20_000  # documents of a folder that topics are learned from
+# fit() warns of documents with a median of this many known words, if there are many different ones.
+_SHORT, _MANY_WORDS = 4, 300
+_LANGUAGE_WORDS = 50  # the most frequent words, by which a language is recognised
 _FINITE = np.finfo(np.float64).max
 
 
-class TopicModel(TransformerMixin, SavedEstimator):
+class TopicModel(SavedEstimator):
     """A hierarchy of topics, learned from documents.
 
     A topic is a latent of a tree over the words (:class:`tsenet.LatentTree`). Topics of level 1 are directly above the
@@ -166,7 +176,7 @@ class TopicModel(TransformerMixin, SavedEstimator):
     n_documents_: int
     _stats: TopicDescription
     _labels: dict[str, str]  # chosen by the user, by topic id
-    _seeded: tuple[str, ...]  # ids of the topics of seed words and pins, which are always shown
+    _seed_words: dict[str, tuple[str, ...]]  # of each topic that words started, by its id
     _pins: list[_Start]  # topics that fit keeps
     _selection: tuple[str, ...] | None  # ids of the topics that reduce() chose
     _rows: BinaryRows | None  # the documents of fit; None in a model from a file
@@ -238,12 +248,24 @@ class TopicModel(TransformerMixin, SavedEstimator):
     def _learn_words(self, texts: Any) -> tuple[CountVectorizer | None, Table]:
         """A vectorizer fitted to documents, and their counts; None for a table of counts, which stays as it is."""
         if are_texts(texts):
-            fitted = word_vectorizer(
-                n_words=self.n_words, stop_words=self.stop_words, min_documents=self.min_documents
-            )
             if self.vectorizer is not None:
                 fitted = clone(self.vectorizer, safe=False)
-            return fitted, vectorize(texts, fitted, progress=self.progress)
+                return fitted, vectorize(texts, fitted, progress=self.progress)
+            fitted, table = self._counted(texts, self.stop_words)
+            if isinstance(self.stop_words, str) and self.stop_words == "english":
+                # Without this, texts in other languages would have topics of function words.
+                count = np.asarray(table.values.sum(axis=0)).ravel()
+                frequent = np.argsort(-count, kind="stable")[:_LANGUAGE_WORDS]
+                language = language_of([table.names[k] for k in frequent])
+                if language is not None:
+                    warnings.warn(
+                        f"the texts look {language.capitalize()}: its stop words are left out too. Give "
+                        f"stop_words={language!r} to do without this warning, or a vectorizer to keep them",
+                        stacklevel=3,  # where fit() was called
+                    )
+                    both = {*stop_words_of("english"), *stop_words_of(language)}
+                    return self._counted(texts, both)
+            return fitted, table
         expected = "expected documents: a list of strings, or a sparse table of word counts"
         if isinstance(texts, list | tuple):
             first = f"the first is {texts[0]!r}" if texts else "there is none"
@@ -255,8 +277,18 @@ class TopicModel(TransformerMixin, SavedEstimator):
             raise DataError(expected)
         return None, table
 
+    def _counted(self, texts: Any, stop_words: Any) -> tuple[CountVectorizer, Table]:
+        vectorizer = word_vectorizer(
+            n_words=self.n_words, stop_words=stop_words, min_documents=self.min_documents
+        )
+        return vectorizer, vectorize(texts, vectorizer, progress=self.progress)
+
     def _fit_counts(self, table: Table, n_documents: int | None = None) -> Self:
         """Learn from word counts of documents, which were drawn from ``n_documents``."""
+        with threadpool_limits(1, "blas"):  # a product's sums must not depend on threads
+            return self._learn(table, n_documents)
+
+    def _learn(self, table: Table, n_documents: int | None) -> Self:
         column = {word: k for k, word in enumerate(table.names)}
         seeds = _known_starts(_seeds_of(self.seed_words), column, seeds=True)
         pins = _known_starts(getattr(self, "_pins", ()), column, seeds=False)
@@ -264,6 +296,14 @@ class TopicModel(TransformerMixin, SavedEstimator):
         rows = self._rows = rule.apply(table)
         if rows.n_rows < 2:
             raise DataError(f"at least two documents are needed to learn topics, not {rows.n_rows}")
+        length = float(np.median(np.diff(rows.indptr)))
+        if length <= _SHORT and rows.n_columns >= _MANY_WORDS:
+            warnings.warn(
+                f"half of the documents have at most {length:g} known words: topics of so short texts are poor. "
+                "Longer texts help (a title with its abstract, the messages of a thread together), and rare words "
+                "(min_documents=1)",
+                stacklevel=4,  # where fit() was called
+            )
         groups: dict[int, list[list[int]]] = defaultdict(list)
         for start in (*seeds, *pins):
             groups[start.level].append([column[word] for word in start.words])
@@ -279,20 +319,46 @@ class TopicModel(TransformerMixin, SavedEstimator):
             warnings.warn(
                 f"{len(pins) - len(self._pins)} pinned topics of higher levels are not kept: the hierarchy now has "
                 f"{tree.n_levels} levels. Set levels to keep their number",
-                stacklevel=3,  # where fit() was called
+                stacklevel=4,  # where fit() was called
             )
         # The first topics of a level are those that its groups of words started.
         first = {
             level: iter(tree.names[tree.layer(level)]) for level in range(1, tree.n_levels + 1)
         }
         started = {next(first[start.level]): start.label for start in (*seeds, *self._pins)}
-        self._seeded = tuple(started)
+        self._seed_words = {
+            name: start.words for name, start in zip(started, (*seeds, *self._pins), strict=True)
+        }
+        self._warn_about_contradicted_seeds(rows, seeds)
         self._labels = {name: label for name, label in started.items() if label}
         self._selection = self._strengths = None
-        self._stats = describe(self._hierarchy, rows, self.top_words)
+        self._stats = self._describe(rows)
         self._measure_coherence(rows)
         self._clear_cache()
         return self
+
+    def _describe(self, rows: BinaryRows) -> TopicDescription:
+        """Words and shares of the topics; those of seed words have these."""
+        column = {word: k for k, word in enumerate(self.vocabulary_)}
+        topic = {name: k for k, name in enumerate(self.tree_.latent_names)}
+        seeds = {
+            topic[name]: [column[word] for word in words[: self.top_words]]
+            for name, words in self._seed_words.items()
+            if name in topic
+        }
+        return describe(self._hierarchy, rows, self.top_words, seeds=seeds)
+
+    def _warn_about_contradicted_seeds(self, rows: BinaryRows, seeds: Sequence[_Start]) -> None:
+        column = {word: k for k, word in enumerate(self.vocabulary_)}
+        for start in seeds:
+            alone = contradicted(rows, [column[word] for word in start.words])
+            if alone:
+                words = ", ".join(self.vocabulary_[k] for k in alone)
+                warnings.warn(
+                    f"the documents contradict the seed words {listed(start.words)}: {words} hardly ever occur with "
+                    "the others. They stay together, but the topic may be of several subjects",
+                    stacklevel=5,  # where fit() was called
+                )
 
     def _measure_coherence(self, rows: BinaryRows) -> None:
         """Fill in the coherence where it is NaN: how often the words occur in the same documents."""
@@ -326,7 +392,7 @@ class TopicModel(TransformerMixin, SavedEstimator):
                 f"only {n_words - n_unused:,} of {n_words:,} words are in a topic; the others have no significant tie "
                 f"to any word in these {self.n_documents_:,} documents. More documents give more topics; a smaller "
                 "vocabulary (n_words, min_documents) leaves out words that are too rare",
-                stacklevel=4,  # where fit() was called
+                stacklevel=5,  # where fit() was called
             )
 
     def partial_fit(self, texts: Any, y: Any = None) -> Self:
@@ -471,7 +537,7 @@ class TopicModel(TransformerMixin, SavedEstimator):
             least = least / max(1, self.n_documents_)
         stats, names = self._stats, self.tree_.latent_names
         words = [self._words_of(k) for k in range(len(names))]
-        keep = self._seeded
+        keep = tuple(self._seed_words)
         if least <= 0 and self.min_coherence <= -1:  # every topic that has words
             keep = tuple(name for name, own in zip(names, words, strict=True) if own)
         topics = nest_topics(
@@ -488,16 +554,20 @@ class TopicModel(TransformerMixin, SavedEstimator):
     def _words_of(self, column: int) -> list[TopicWord]:
         """The words that describe a latent."""
         stats = self._stats
-        shown = zip(
-            stats.words[column, : self.top_words].tolist(),
-            stats.score[column].tolist(),
-            stats.word_shares[column].tolist(),
-            strict=False,
+        words = stats.words[column, : self.top_words]
+        words = words[words >= 0]
+        outside, inside = stats.word_shares[column, : words.size].T
+        share = stats.share[column]
+        information = binary_information(
+            share * inside, share, share * inside + (1.0 - share) * outside
         )
         return [
-            TopicWord(self.tree_.names[word], score, inside, outside, weight=score)
-            for word, score, (outside, inside) in shown
-            if word >= 0
+            TopicWord(self.tree_.names[word], *values)
+            for word, *values in zip(
+                *(words.tolist(), information.tolist(), inside.tolist(), outside.tolist()),
+                stats.score[column, : words.size].tolist(),
+                strict=True,
+            )
         ]
 
     def _titles(self, words: Sequence[Sequence[TopicWord]]) -> list[str]:
@@ -603,15 +673,16 @@ class TopicModel(TransformerMixin, SavedEstimator):
         names = [name for name, k in zip(self.tree_.latent_names, moved, strict=True) if k >= 0]
         self.tree_ = self._hierarchy.latent_tree(rows, self.tree_.rule, names)
         self._strengths = None
-        self._stats = describe(self._hierarchy, rows, self.top_words)
+        self._stats = self._describe(rows)
         self._stats.coherence[:] = before[moved >= 0]
         # The words of the merged topic and of those above it have changed.
         merged = self._column(topics[0])
         self._stats.coherence[[merged, *self._hierarchy.ancestors(merged)]] = np.nan
         self._measure_coherence(rows)
         self._labels = {name: label for name, label in self._labels.items() if name in names}
-        seeded = (topics[0] if name in topics else name for name in self._seeded)
-        self._seeded = tuple(dict.fromkeys(seeded))
+        of_merged = [word for name in topics for word in self._seed_words.pop(name, ())]
+        if of_merged:
+            self._seed_words[topics[0]] = tuple(dict.fromkeys(of_merged))
         if self._selection is not None:
             self._selection = tuple(name for name in self._selection if name in names)
         self._clear_cache()
@@ -666,18 +737,49 @@ class TopicModel(TransformerMixin, SavedEstimator):
         Returns
         -------
         csr_array, shape (documents, topics)
-            Columns in the order of :meth:`get_feature_names_out`.
+            Columns in the order of :meth:`get_feature_names_out`; a data frame after :meth:`set_output`.
         """
+        strengths = self._shown_strengths(texts, level, min_strength)
+        if _get_output_config("transform", self)["dense"] == "pandas":
+            names = self._names(level)
+            return pd.DataFrame.sparse.from_spmatrix(strengths, columns=names)
+        return strengths
+
+    def _shown_strengths(self, texts: Any, level: int | None, min_strength: float) -> Any:
         check_is_fitted(self, "tree_")
         columns = self._columns(level)
         if is_outside_memory(texts):
             tables = tables_of(texts, self.vocabulary_)
-            blocks = [self.transform(t, level=level, min_strength=min_strength) for t in tables]
+            blocks = [self._shown_strengths(table, level, min_strength) for table in tables]
             return sp.vstack(blocks, format="csr")
         rows = self._rows_of(texts)
         if min_strength == _LEAST:
             return self._strengths_of(rows)[:, columns]
         return self._hierarchy.strengths(rows, min_strength)[:, columns]
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Choose what :meth:`transform` returns.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas"}, optional
+            A sparse array, or a data frame of sparse columns named by the ids of the topics; None changes nothing.
+
+        Returns
+        -------
+        TopicModel
+            The model itself.
+
+        Raises
+        ------
+        DataError
+            For another kind of output.
+        """
+        if transform not in (None, "default", "pandas"):
+            raise DataError(f"set_output takes transform='default' or 'pandas', not {transform!r}")
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}
+        return self
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Ids of the topics, one for each column that :meth:`transform` gives without ``level``."""
@@ -703,7 +805,7 @@ class TopicModel(TransformerMixin, SavedEstimator):
             raise DataError(
                 f"topics_of takes one text, not a {type(text).__name__}: use transform for several"
             )
-        strength = self.transform([text], min_strength=min_strength).toarray()[0]
+        strength = self._shown_strengths([text], None, min_strength).toarray()[0]
         found = self.topics_[["id", "level", "label"]].assign(strength=strength)[strength > 0]
         return found.sort_values("strength", ascending=False, kind="stable", ignore_index=True)
 
@@ -746,7 +848,7 @@ class TopicModel(TransformerMixin, SavedEstimator):
         Returns
         -------
         pandas.DataFrame
-            A row for each class, a column for each topic.
+            A row for each class, a column for each topic, under its label (and its id, if several have that label).
         """
         return self._group_shares(pd.Series(list(labels), name="class"), texts, level)
 
@@ -767,15 +869,16 @@ class TopicModel(TransformerMixin, SavedEstimator):
         texts : sequence of str or table, optional
             The documents; default: those the model was fitted on.
         n_bins : int or None, default=20
-            Divide the time into this many bins of equal length if there are more distinct dates; None keeps every
-            date separate.
+            If there are more distinct dates, put them into this many calendar periods at most (days, weeks, months,
+            quarters, years or several years), and numbers into ranges of a round length; None keeps all separate.
         level : int, optional
             Only the topics of this level.
 
         Returns
         -------
         pandas.DataFrame
-            A row for each time (the start of the bin), in order, and a column for each topic.
+            A row for each time (the start of the period), in order, and a column for each topic, under its label (and
+            its id, if several have that label).
         """
         return self._group_shares(_time_bins(timestamps, n_bins), texts, level)
 
@@ -909,7 +1012,7 @@ class TopicModel(TransformerMixin, SavedEstimator):
             **vectorizer_parts(self, self.vocabulary_),
             "labels": dict(self._labels),
             "pins": [[pin.level, pin.label, list(pin.words)] for pin in self._pins],
-            "seeded": list(self._seeded),
+            "seeded": {name: list(words) for name, words in self._seed_words.items()},
             "selection": None if self._selection is None else list(self._selection),
             "n_documents": int(self.n_documents_),
         }
@@ -934,7 +1037,9 @@ class TopicModel(TransformerMixin, SavedEstimator):
         fill_vectorizer(model, meta, model.vocabulary_)
         chosen = meta["selection"]
         model._labels = {str(name): str(label) for name, label in meta["labels"].items()}
-        model._seeded = tuple(meta["seeded"])
+        model._seed_words = {
+            str(name): tuple(map(str, words)) for name, words in meta["seeded"].items()
+        }
         model._pins = [
             _Start(int(level), str(label), tuple(map(str, words)))
             for level, label, words in meta["pins"]
@@ -943,7 +1048,7 @@ class TopicModel(TransformerMixin, SavedEstimator):
         model.n_documents_ = int(meta["n_documents"])
         model._rows = model._strengths = None
         model._hierarchy, model._stats = _checked_topics(arrays, tree)
-        unknown = {*model._labels, *model._seeded, *(model._selection or ())} - set(
+        unknown = {*model._labels, *model._seed_words, *(model._selection or ())} - set(
             tree.latent_names
         )
         if unknown:
@@ -1008,7 +1113,13 @@ class TopicModel(TransformerMixin, SavedEstimator):
         )
         shares = (member @ present).toarray() / np.bincount(number[known])[:, None]
         index = pd.Index(values, name=groups.name)
-        return pd.DataFrame(shares, index=index, columns=self._names(level))
+        return pd.DataFrame(shares, index=index, columns=self._column_titles(level))
+
+    def _column_titles(self, level: int | None) -> list[str]:
+        """Labels of the topics shown, with the id where several have the same."""
+        topics = [topic for topic in self._shown if level is None or topic.level == level]
+        count = Counter(topic.title for topic in topics)
+        return [t.title if count[t.title] == 1 else f"{t.title} ({t.name})" for t in topics]
 
     def _clear_cache(self) -> None:
         """Forget what is derived from the tree, the labels and the parameters."""
@@ -1017,14 +1128,22 @@ class TopicModel(TransformerMixin, SavedEstimator):
 
 
 def _time_bins(timestamps: Sequence[Any], n_bins: int | None) -> pd.Series:
-    """Dates or numbers; if there are more than ``n_bins`` distinct ones, the start of the bin that each is in."""
+    """Dates or numbers; if there are more than ``n_bins`` distinct ones, the start of the period that each is in."""
     times = pd.Series(list(timestamps), name="time")
-    if not pd.api.types.is_numeric_dtype(times):
-        times = pd.to_datetime(times)
+    is_number = pd.api.types.is_numeric_dtype(times)
+    if not is_number:
+        try:
+            times = pd.to_datetime(times).dt.tz_localize(None)
+        except (ValueError, TypeError) as error:
+            raise DataError(f"timestamps must be dates or numbers: {error}") from error
     if n_bins is None or times.nunique() <= n_bins:
         return times
-    number, edges = pd.cut(times, n_bins, right=False, labels=False, retbins=True)
-    return number.map(pd.Series(edges))
+    if is_number:
+        is_whole = bool((times.dropna() % 1 == 0).all())
+        step = round_step(float(times.max() - times.min()), n_bins, least=1.0 if is_whole else 0.0)
+        start = times // step * step
+        return start.astype(times.dtype) if is_whole else start
+    return calendar_periods(times, n_bins).dt.start_time.rename("time")
 
 
 # ---- words that start topics
@@ -1072,13 +1191,13 @@ def _known_starts(
             )
         warnings.warn(
             f"the pinned topic {start.label or ', '.join(start.words[:_LABEL_WORDS])!r} is not kept: {message}",
-            stacklevel=4,  # where fit() was called
+            stacklevel=5,  # where fit() was called
         )
     missing = [word for start in starts for word in start.words if word not in vocabulary]
     if seeds and missing:
         warnings.warn(
             f"seed words that are not in the vocabulary are left out: {', '.join(missing)}",
-            stacklevel=4,  # where fit() was called
+            stacklevel=5,  # where fit() was called
         )
     return known
 

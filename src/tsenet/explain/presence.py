@@ -206,8 +206,9 @@ def bins_of(values: Sequence[Any]) -> Bins:
     """Cut a column into bins.
 
     Dates (years, or as ISO 8601 writes them) are binned by day, month, year or several years: the finest that gives at
-    most 60 bins, including empty ones in between. More than 20 different numbers are cut into ten ranges with about
-    equally many rows. Everything else is a label; those beyond the 40 most frequent share a bin.
+    most 60 bins, including empty ones in between. More than 40 different whole numbers, or 20 others, are
+    cut into ten ranges with about equally many rows. Everything else is a label; those beyond the 40 most frequent
+    share a bin.
 
     Raises
     ------
@@ -221,18 +222,30 @@ def bins_of(values: Sequence[Any]) -> Bins:
     text = text[text != ""]
     if text.empty:
         raise DataError("the column to show topics along has no values")
+
     numbers = pd.to_numeric(text, errors="coerce")
+    is_number = bool(np.isfinite(numbers).all())
+    is_whole = is_number and bool((numbers % 1 == 0).all())
+    n_labels = _MAX_LABELS if is_whole else _MAX_NUMBER_LABELS  # whole numbers may be classes
+
     if (periods := _periods(text)) is not None:
-        kind, names = "dates", periods.astype(str)
+        kind = "dates"
+        names = periods.astype(str)
         every = pd.period_range(periods.min(), periods.max(), freq=periods.dtype.freq).astype(str)
-    elif np.isfinite(numbers).all() and numbers.nunique() > _MAX_NUMBER_LABELS:
-        kind, ranges = "numbers", pd.qcut(numbers, _RANGES, duplicates="drop", precision=4)
-        every = [f"{each.left:.4g} – {each.right:.4g}" for each in ranges.cat.categories]
+    elif is_number and numbers.nunique() > n_labels:
+        kind = "numbers"
+        ranges = pd.qcut(numbers, _RANGES, duplicates="drop", precision=4)
+        least = numbers.min()  # pandas lowers the first limit a little
+        every = [
+            f"{max(each.left, least):.4g} – {each.right:.4g}" for each in ranges.cat.categories
+        ]
         names = ranges.cat.rename_categories(every)
     else:
-        kind, counts = "labels", text.value_counts().sort_index()
+        kind = "labels"
+        counts = text.value_counts()
         if counts.size > _MAX_LABELS:
-            counts = counts.nlargest(_MAX_LABELS - 1, keep="first").sort_index()
+            counts = counts.sort_index().nlargest(_MAX_LABELS - 1, keep="first")
+        counts = counts.sort_index(key=pd.to_numeric if is_number else None)
         others = f"{text.nunique() - counts.size:,} others"
         names = text.where(text.isin(counts.index), others)
         every = [*counts.index, *([others] if counts.size < text.nunique() else [])]
@@ -241,7 +254,7 @@ def bins_of(values: Sequence[Any]) -> Bins:
 
 
 def _periods(text: pd.Series) -> pd.Series | None:
-    """Dates as periods: days, months, years or several years; None if one is not a date."""
+    """Dates as calendar periods; None if one is not a date."""
     import pandas as pd
 
     # A bare number is a year only if it can be one: 0042 or 9000 is a code.
@@ -252,11 +265,33 @@ def _periods(text: pd.Series) -> pd.Series | None:
     days = pd.to_datetime(parts, format="ISO8601", errors="coerce")
     if days.isna().any():
         return None
-    units = ["D", "M", "Y"][{4: 2, 7: 1}.get(int(parts.str.len().min()), 0) :]
+    units = {4: "Y", 7: "MY"}.get(int(parts.str.len().min()), "DMY")
+    return calendar_periods(days, _MAX_BINS, units)
+
+
+def calendar_periods(times: pd.Series, n_bins: int, units: str = "DWMQY") -> pd.Series:
+    """Dates as calendar periods or as several years: the finest that gives at most ``n_bins``.
+
+    Parameters
+    ----------
+    times : series of datetimes
+    n_bins : int
+        Maximum number of periods from the first date to the last, including those without any.
+    units : str, default="DWMQY"
+        Days, weeks, months, quarters and years, those to try.
+    """
+    import pandas as pd
+
     for unit in units:
-        periods = days.dt.to_period(unit)
-        if periods.max().ordinal - periods.min().ordinal < _MAX_BINS:
+        periods = times.dt.to_period(unit)
+        if periods.max().ordinal - periods.min().ordinal < n_bins:
             return periods
-    span = int(days.dt.year.max() - days.dt.year.min())
-    size = next(size for size in (2, 5, 10, 20, 50, 100, 1000) if span // size < _MAX_BINS - 1)
-    return (days.dt.year // size * size).map(lambda year: pd.Period(year=year, freq=f"{size}Y"))
+    year = times.dt.year
+    size = int(round_step(int(year.max() - year.min()), max(1, n_bins - 1), least=2))
+    return (year // size * size).map(lambda first: pd.Period(year=first, freq=f"{size}Y"))
+
+
+def round_step(span: float, n_bins: int, least: float = 0.0) -> float:
+    """The smallest of …, 0.5, 1, 2, 5, 10, … from ``least`` on that divides a span into at most ``n_bins`` parts."""
+    steps = (first * 10.0**power for power in range(-12, 20) for first in (1, 2, 5))
+    return next(step for step in steps if step >= least and span / step < n_bins)

@@ -280,7 +280,8 @@ def _is_negative(upper: Any, lower: Any) -> bool:
 def _npmi(joint: Floats, first: Floats, second: Floats, epsilon: float, always: float) -> Floats:
     """NPMI of pairs of words, (K, L), from the shares of windows with both, with the first and with the second.
 
-    ``epsilon`` is added to the former; pairs that are in every window have ``always``, words that are in none 0.
+    ``epsilon`` is added to the former; pairs that are in every window have ``always``, words that are in none 0. Words
+    that never occur without each other have 1, which rounding and ``epsilon`` would exceed.
     """
     expected, together = np.outer(first, second), joint + epsilon
     score = np.full(joint.shape, always)
@@ -288,7 +289,7 @@ def _npmi(joint: Floats, first: Floats, second: Floats, epsilon: float, always: 
     with np.errstate(divide="ignore"):
         information = np.log(together / expected)
     np.divide(information, -np.log(together), out=score, where=varies)
-    return np.where(expected > 0, score, 0.0)
+    return np.where(expected > 0, np.clip(score, -1.0, 1.0), 0.0)
 
 
 # ---- counting

@@ -36,7 +36,9 @@ Ints = NDArray[np.int64]
 #: Words that are kept for each topic, and typical documents.
 STORED_WORDS, N_TYPICAL = 30, 3
 
-_STRATA = 20  # classes of document length
+# Documents are counted by length, with this many classes for each factor of e: each is 13 % longer than the last.
+_BINS_PER_E = 8
+_NEWTON_STEPS = 12
 # Two words are tied if they occur together this many standard deviations more often than expected, with this gain in
 # nats (a test at the level 0.025).
 _MIN_Z, _MIN_GAIN = 2.5, 2.5
@@ -303,8 +305,12 @@ class TopicDescription:
     typical: Ints
 
 
-def describe(
-    hierarchy: TopicHierarchy, rows: BinaryRows, n_shown: int = 10, n_words: int = STORED_WORDS
+def describe(  # noqa: PLR0915 -- it moves to a module of its own
+    hierarchy: TopicHierarchy,
+    rows: BinaryRows,
+    n_shown: int = 10,
+    n_words: int = STORED_WORDS,
+    seeds: Mapping[int, Sequence[int]] | None = None,
 ) -> TopicDescription:
     """Describe topics by documents; no topic repeats the first words of those above it.
 
@@ -317,6 +323,8 @@ def describe(
         How many words of a topic are not repeated below it.
     n_words : int, default=30
         Maximum number of words of a topic.
+    seeds : mapping of int to sequence of int, optional
+        Words that topics have in any case, first.
 
     Returns
     -------
@@ -366,8 +374,12 @@ def describe(
             parent = above[0][above[0] >= 0] if len(above) else best[:0]
             value_of = _with_coherence(documents, best, any_word[best], parent, n_shown)
             ranked = _ranked(value_of, hierarchy.weight[best], n_shown)
-            words[topic, : best.size] = best[ranked]
-            score[topic, : best.size] = (value_of * hierarchy.weight[best])[ranked]
+            value_of = value_of * hierarchy.weight[best]
+            best, value_of = best[ranked], value_of[ranked]
+            if seeds and topic in seeds:
+                best, value_of = _with_seeds(best, value_of, seeds[topic], n_words)
+            words[topic, : best.size] = best
+            score[topic, : best.size] = value_of
     counts = rows.counts()
     both = together[words, np.arange(n_topics)[:, None]]
     outside = np.maximum(rows.n_rows - n_documents, 1)[:, None]
@@ -411,6 +423,33 @@ def _with_coherence(
             fit = (fit + above.mean(axis=1)) / 2
         best = value * np.exp(_COHERENCE * fit)
     return best
+
+
+def _with_seeds(
+    words: Ints, value: Floats, seeds: Sequence[int], n_words: int
+) -> tuple[Ints, Floats]:
+    """The words of a topic with its seed words first, and their values."""
+    first = np.concatenate([words[np.isin(words, seeds)], np.setdiff1d(seeds, words)])
+    others = ~np.isin(words, seeds)
+    top = np.full(first.size, value.max(initial=0.0))  # they lead, whatever the documents say
+    return (
+        np.concatenate([first, words[others]])[:n_words],
+        np.concatenate([top, value[others]])[:n_words],
+    )
+
+
+def contradicted(rows: BinaryRows, seeds: Sequence[int]) -> list[int]:
+    """The seed words of a topic that occur with the others in significantly fewer documents than by chance."""
+    documents = sp.csc_array(rows.to_csr().astype(np.float64))[:, list(seeds)]
+    joint = (documents.T @ documents).toarray()
+    rate, n = _rates(rows)
+    rate = rate[:, list(seeds)]
+    expected = (n * rate).T @ rate
+    np.fill_diagonal(joint, 0.0)
+    np.fill_diagonal(expected, 0.0)
+    lacking = expected.sum(axis=1) - joint.sum(axis=1)
+    is_lacking = lacking > _MIN_Z * np.sqrt(expected.sum(axis=1))
+    return [word for word, lacks in zip(seeds, is_lacking.tolist(), strict=True) if lacks]
 
 
 def _ranked(value: Floats, weight: Floats, n_shown: int) -> Ints:
@@ -505,14 +544,19 @@ class _Learner:
         Of the words.
     vector : float64 (V, D)
         Eigenvectors of the words' ties with positive eigenvalues, largest first, times the roots of these.
-    n_tied : int
-        Words that are tied to others.
+    ties : csr_array (V, V)
+        How strongly words are tied to each other.
     """
 
     rows: BinaryRows
     weight: Floats
     vector: Floats
-    n_tied: int
+    ties: sp.csr_array
+
+    @cached_property
+    def n_tied(self) -> int:
+        """Words that are tied to others."""
+        return int((np.diff(self.ties.indptr) > 0).sum())
 
     @classmethod
     def of(cls, rows: BinaryRows, n_topics: int, seeds: Sequence[int]) -> _Learner:
@@ -533,7 +577,7 @@ class _Learner:
         order = order[value[order] > 1e-9]
         step = max(1, round(rows.nnz / _MAX_ENTRIES))
         sample = rows if step == 1 else rows.take(slice(0, rows.n_rows, step))
-        return cls(sample, weight, vector[:, order] * np.sqrt(value[order]), n_tied)
+        return cls(sample, weight, vector[:, order] * np.sqrt(value[order]), ties)
 
     def topics(self, n_topics: int, seeds: Sequence[Sequence[int]], exact: bool = False) -> Floats:
         """Expected occurrences of each word in each of up to ``n_topics`` topics of a level: (V, K).
@@ -573,12 +617,14 @@ class _Learner:
         vectors, centre = self._centres(n_start, seeds)
         counts = frequency[:, None] * np.exp(_CONCENTRATION * (vectors @ centre.T))
         counts[~vectors.any(axis=1)] = 0.0
-        fixed = [(word, k) for k, group in enumerate(seeds) for word in group]
         for done in range(_N_PASSES):
             counts = _occurrences(self.rows, self.weight, counts, sparsity)
-            for word, k in fixed:
-                counts[word] = 0.0
-                counts[word, k] = max(1.0, frequency[word])
+            for k, group in enumerate(seeds):
+                # Without this a topic of rare seeds would drift to the larger subject next to it.
+                is_near = np.diff(self.ties[:, list(group)].tocsr().indptr) > 0
+                counts[~is_near, k] = 0.0
+                counts[list(group)] = 0.0
+                counts[list(group), k] = np.maximum(1.0, frequency[list(group)])
             if done == _N_PASSES // 2:  # half of the spare topics go, the others at the end
                 counts = _largest(counts, (n_topics + n_start) // 2, len(seeds))
             if done == _N_PASSES - 2:
@@ -726,29 +772,21 @@ def _word_ties(rows: BinaryRows) -> tuple[sp.csr_array, Floats]:
     """How much more often words occur together than documents of their length explain, and what each word tells.
 
     Returns the logarithms of observed over expected documents, a few added to both, of pairs that occur together
-    significantly more often (Cochran–Mantel–Haenszel over classes of length), as csr_array (V, V); and the weights of
-    the words (V,): the deviance of a word's ties for each of its occurrences, in proportion to that of the upper
-    quarter of the words, at most 1, its root. Words of general language are tied a little to everything, and have low
-    weights.
+    significantly more often than :func:`_rates` makes them, as csr_array (V, V); and the weights of the words (V,): the
+    deviance of a word's ties for each of its occurrences, in proportion to that of the upper quarter of the words, at
+    most 1, its root. Words of general language are tied a little to everything, and have low weights.
     """
-    length = np.diff(rows.indptr)
-    cuts = np.unique(np.quantile(length, np.linspace(0, 1, _STRATA + 1)[1:-1]))
-    stratum = np.digitize(length, cuts)
-    n = np.bincount(stratum).astype(np.float64)
     documents = sp.csr_array(rows.to_csr().astype(np.float64))
-    member = sp.csr_array((np.ones(length.size), (stratum, np.arange(length.size))))
-    on = (member @ documents).toarray()
-    used = n >= 3
-    on, n = on[used], n[used][:, None]
-    spread = on * (n - on)
+    rate, n = _rates(rows)  # (B, V), (B, 1)
+    spread = rate * (1.0 - rate)
     by_word = sp.csr_array(documents.T)
     deviance = np.zeros(rows.n_columns)
     parts = []
     for start in range(0, rows.n_columns, _BLOCK_WORDS):
         words = slice(start, min(start + _BLOCK_WORDS, rows.n_columns))
         joint = (by_word[words] @ documents).toarray()
-        expected = (on[:, words] / n).T @ on
-        variance = 1e-12 + (spread[:, words] / (n * n * (n - 1.0))).T @ spread
+        expected = (n * rate[:, words]).T @ rate
+        variance = 1e-12 + (n * spread[:, words]).T @ spread
         tied = (joint >= 2) & (joint - expected > _MIN_Z * np.sqrt(variance)) & (expected > 0)
         itself = np.arange(words.start, words.stop)
         tied[itself - start, itself] = False
@@ -768,6 +806,26 @@ def _word_ties(rows: BinaryRows) -> tuple[sp.csr_array, Floats]:
     scale = np.quantile(positive, 0.75) if positive.size else 1.0
     weight = np.maximum(np.sqrt(np.minimum(1.0, per_occurrence / scale)), 0.02)
     return sp.csr_array(sp.vstack(parts)), weight
+
+
+def _rates(rows: BinaryRows) -> tuple[Floats, Floats]:
+    """How likely words are in documents of a length if they depend on nothing else: (B, V), and the documents (B, 1).
+
+    A word w is in a document of n words with the probability 1 − exp(−λ n), where λ makes the number of its documents
+    right. It is not the rate among the documents of that length: many copies of one text would then explain each other.
+    """
+    length = np.maximum(np.diff(rows.indptr), 1)
+    bin_of = np.round(_BINS_PER_E * np.log(length)).astype(np.int64)
+    n = np.bincount(bin_of).astype(np.float64)
+    mean_length = np.bincount(bin_of, length) / np.maximum(n, 1.0)
+    mean_length, n = mean_length[n > 0][:, None], n[n > 0][:, None]
+    total = np.clip(rows.counts(), 0.5, rows.n_rows - 0.5)
+    slope = total / (n * mean_length).sum()
+    for _ in range(_NEWTON_STEPS):  # convex: from below the steps never go too far
+        missing = n * np.exp(-slope * mean_length)  # (B, V)
+        error = total - (rows.n_rows - missing.sum(axis=0))
+        slope = slope + error / (mean_length * missing).sum(axis=0)
+    return 1.0 - np.exp(-slope * mean_length), n
 
 
 def _unit(vectors: Floats) -> Floats:

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from tsenet._system.atomic import atomic_write
 from tsenet.data.binary import BinaryRule
 from tsenet.data.scaling import Scaling
-from tsenet.errors import ModelFileError
+from tsenet.errors import DataError, ModelFileError
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.predictor import NetworkOptions
 
@@ -108,6 +108,8 @@ def save(obj: Storable, path: str | os.PathLike[str]) -> None:
     ------
     TypeError
         If the class has no file form.
+    DataError
+        If the file could not be loaded: it is then not written.
 
     Examples
     --------
@@ -125,7 +127,16 @@ def save(obj: Storable, path: str | os.PathLike[str]) -> None:
     kind = type(obj).__name__
     if kind not in KINDS or not isinstance(obj, Storable):
         raise TypeError(f"a {kind} cannot be saved as a model file; these can: {', '.join(KINDS)}")
-    save_parts(path, kind, *obj.to_parts())
+    meta, arrays = obj.to_parts()
+    try:
+        _rebuilt(kind, json.loads(json.dumps(meta)), arrays)
+    except (MemoryError, ImportError):
+        raise
+    except Exception as error:
+        raise DataError(
+            f"this {kind} cannot be saved, because the file could not be loaded: {error}"
+        ) from error
+    save_parts(path, kind, meta, arrays)
 
 
 def load(path: str | os.PathLike[str], kind: str | None = None) -> Any:
@@ -172,13 +183,8 @@ def load(path: str | os.PathLike[str], kind: str | None = None) -> Any:
             f"{name} holds a {found}, which this tsenet does not know "
             f"(it knows {', '.join(KINDS)}): install a newer tsenet"
         )
-    module, _, class_name = KINDS[found].partition(":")
-    cls = getattr(importlib.import_module(module), class_name)
     try:
-        obj = cls.from_parts(meta, arrays)
-        if hasattr(obj, "validate"):
-            obj.validate()
-        _check_nothing_lost(obj, meta, arrays)
+        return _rebuilt(found, meta, arrays)
     except (MemoryError, ImportError):
         raise  # the machine's or the installation's trouble, not the file's
     except Exception as error:
@@ -186,6 +192,15 @@ def load(path: str | os.PathLike[str], kind: str | None = None) -> Any:
         raise ModelFileError(
             f"{name} does not describe a valid {found}: {error} ({type(error).__name__}). Save the model again"
         ) from error
+
+
+def _rebuilt(kind: str, meta: dict[str, Any], arrays: Arrays) -> Any:
+    """The object of a file, checked completely."""
+    module, _, class_name = KINDS[kind].partition(":")
+    obj = getattr(importlib.import_module(module), class_name).from_parts(meta, arrays)
+    if hasattr(obj, "validate"):
+        obj.validate()
+    _check_nothing_lost(obj, meta, arrays)
     return obj
 
 
