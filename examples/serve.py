@@ -1,6 +1,6 @@
-"""A small prediction service: one saved model, JSON over HTTP, the standard library and tsenet without torch.
+"""A small prediction service: one saved model, JSON over HTTP, with Starlette and uvicorn and without torch.
 
-Run it with ``python examples/serve.py model.tsenet --port 8000`` and ask it:
+Run it with ``python examples/serve.py model.tsenet --port 8000`` (``pip install '.[serve]'`` in a clone) and ask it:
 
     curl localhost:8000/predict -d '{"texts": ["the referee saw a goal"]}'
     curl localhost:8000/predict -d '{"rows": [[5.1, 3.5, 1.4, 0.2]]}'
@@ -11,36 +11,53 @@ that is null, "" or left out is missing.
 
 The answer is ``{"predictions": […], "probabilities": [[…]], "classes": […]}``; a regressor gives ``predictions`` alone.
 What cannot be answered gets a 4xx with ``{"error": "…"}``. ``GET /health`` says that the model is loaded. A request may
-hold 1 MB and 1,000 rows, a client has ten seconds to send it, and more than 64 clients at a time get a 503.
+hold 1 MB and 1,000 rows, and must be complete ten seconds after its connection was opened or its predecessor was
+answered, however slowly its bytes come. More than 64 connections at a time, or 16 of one address, get a 503.
 
-The service speaks plain HTTP and knows no users: put it behind a proxy that does.
+The service speaks plain HTTP and knows no users: put it behind a proxy that does, and let that count addresses
+(``--per-address 64``), since all requests then have the proxy's.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import logging
 import math
+import os
 import signal
-import threading
+import socket
+from collections import Counter
 from collections.abc import Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
+import uvicorn
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 import tsenet
 from tsenet.data import DataFile
 from tsenet.errors import TSENetError
 
-MOST_BYTES = 1_000_000
-MOST_ROWS = 1_000
-MOST_CLIENTS = 64
-SECONDS = 10.0
+MAX_BYTES = 1_000_000
+MAX_ROWS = 1_000
+MAX_CONNECTIONS = 64
+MAX_PER_ADDRESS = 16
+SECONDS = 10.0  # until a request must be complete, and again until its answer must be read
 
 _log = logging.getLogger("serve")
+
+#: What a request may hold.
+_KINDS: dict[str, tuple[type, ...]] = {"rows": (list, dict), "texts": (str,)}
 
 
 class RefusedError(Exception):
@@ -51,75 +68,48 @@ class RefusedError(Exception):
         self.status = status
 
 
-class Service(ThreadingHTTPServer):
-    """One model, a thread for each client.
+# ---- answers
+
+
+class Service:
+    """What one model says to requests.
 
     Parameters
     ----------
-    address : tuple of host and port
-        Port 0 takes a free one; ``server_port`` says which.
     path : path
         A file that `TSENetClassifier.save` or `TSENetRegressor.save` wrote.
     """
 
-    daemon_threads = True
-    request_queue_size = 128
-
-    def __init__(self, address: tuple[str, int], path: Path) -> None:
+    def __init__(self, path: Path) -> None:
         self.model = tsenet.load(path)
-        self.model.n_jobs = 1  # clients run side by side already
-        self._places = threading.BoundedSemaphore(MOST_CLIENTS)
-        super().__init__(address, Handler)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Hand the client to a thread, or send it away if there are too many."""
-        if self._places.acquire(blocking=False):
-            super().process_request(request, client_address)
-            return
-        try:
-            request.sendall(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n")
-        except OSError:
-            pass  # it has left already
-        finally:
-            self.shutdown_request(request)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer one client until it leaves."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._places.release()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Note a client that broke off; the others are served on."""
-        _log.debug("a client broke off", exc_info=True)
+        self.model.n_jobs = 1  # requests run side by side already
 
     def answer(self, asked: Any) -> dict[str, Any]:
-        """What the model says to a request."""
+        """Return the predictions for the rows or texts of a request."""
         if not isinstance(asked, dict) or len(asked) != 1 or next(iter(asked)) not in _KINDS:
             raise RefusedError(
                 400, 'send {"rows": [[…], …]}, {"rows": [{…}, …]} or {"texts": ["…", …]}'
             )
-        ((kind, given),) = asked.items()
-        if not isinstance(given, list) or not given:
+        ((kind, items),) = asked.items()
+        if not isinstance(items, list) or not items:
             raise RefusedError(400, f"{kind} must be a list that is not empty")
-        if len(given) > MOST_ROWS:
-            raise RefusedError(413, f"{len(given)} {kind}: at most {MOST_ROWS} in one request")
-        if not any(all(isinstance(one, form) for one in given) for form in _KINDS[kind]):
+        if len(items) > MAX_ROWS:
+            raise RefusedError(413, f"{len(items)} {kind}: at most {MAX_ROWS} in one request")
+        if not any(all(isinstance(item, form) for item in items) for form in _KINDS[kind]):
             forms = " or all be a ".join(form.__name__ for form in _KINDS[kind])
             raise RefusedError(400, f"{kind} must all be a {forms}")
         try:
-            rows = given if kind == "texts" else self._table(given)
-            found = {"predictions": self.model.predict(rows).tolist()}
+            rows = items if kind == "texts" else self._table(items)
+            answer = {"predictions": self.model.predict(rows).tolist()}
             if hasattr(self.model, "classes_"):
-                found["probabilities"] = self.model.predict_proba(rows).tolist()
-                found["classes"] = self.model.classes_.tolist()
+                answer["probabilities"] = self.model.predict_proba(rows).tolist()
+                answer["classes"] = self.model.classes_.tolist()
         except TSENetError as error:
             raise RefusedError(400, str(error)) from error
-        return found
+        return answer
 
     def _table(self, rows: list[Any]) -> Any:
-        """Rows as the model takes them."""
+        """Return rows as the model takes them."""
         names = self.model.binary_rule_.names_in
         if isinstance(rows[0], list):
             cells = [cell for row in rows for cell in row]
@@ -128,89 +118,75 @@ class Service(ThreadingHTTPServer):
             if any(len(row) != len(names) for row in rows):
                 raise RefusedError(400, f"each row must have {len(names)} values, or be an object")
             rows = [dict(zip(names, row, strict=True)) for row in rows]
-        given = pd.DataFrame(rows, dtype=object)
-        source = {
-            name: name.rpartition(": ")[0] for name in names
-        }  # "sold: year" is made of "sold"
-        unknown = next((name for name in given if name not in {*source, *source.values()}), None)
+
+        frame = pd.DataFrame(rows, dtype=object)
+        # The model's column "sold: year" is made of the request's "sold".
+        source = {name: name.rpartition(": ")[0] for name in names}
+        unknown = next((name for name in frame if name not in {*source, *source.values()}), None)
         if unknown is not None:
             raise RefusedError(400, f"the model has no column {unknown!r}")
-        for name in given:
-            if any(isinstance(value, dict | list) for value in given[name]):
+        for name in frame:
+            if any(isinstance(value, dict | list) for value in frame[name]):
                 raise RefusedError(400, f"{name!r} must hold texts or numbers")
-        missing = [name for name in names if not {name, source[name]} & set(given)]
-        file = DataFile(Path("request"), given.reindex(columns=[*given, *missing]))
+
+        missing = [name for name in names if not {name, source[name]} & set(frame)]
+        file = DataFile(Path("request"), frame.reindex(columns=[*frame, *missing]))
         return file.table_for(self.model.binary_rule_)
 
 
-#: What a request may hold.
-_KINDS: dict[str, tuple[type, ...]] = {"rows": (list, dict), "texts": (str,)}
+# ---- requests
 
 
-class Handler(BaseHTTPRequestHandler):
-    """Reads requests of one client and writes the answers."""
+def application(service: Service, seconds: float = SECONDS) -> Starlette:
+    """Return the ASGI application, which any ASGI server can run."""
+    processors = CapacityLimiter(os.cpu_count() or 1)
 
-    server: Service
-    protocol_version = "HTTP/1.1"
-    server_version, sys_version = "tsenet", ""
-    timeout = SECONDS
-    disable_nagle_algorithm = True
-    wbufsize = -1  # one packet for head and body
+    async def health(request: Request) -> Response:
+        return JSONResponse({"status": "ok", "columns": service.model.n_features_in_})
 
-    def do_GET(self) -> None:
-        """Say that the service is up."""
-        if self.path == "/health":
-            self._send(200, {"status": "ok", "columns": self.server.model.n_features_in_})
-        else:
-            self._send(404, {"error": "GET /health or POST /predict"})
+    async def predict(request: Request) -> Response:
+        asked = await _json(request, seconds)
+        answer = await run_sync(service.answer, asked, limiter=processors)
+        return JSONResponse(answer)
 
-    def do_POST(self) -> None:
-        """Answer a request for predictions."""
-        try:
-            asked = self._body()
-            if self.path != "/predict":
-                raise RefusedError(404, "GET /health or POST /predict")
-            answer = self.server.answer(asked)
-        except RefusedError as refused:
-            self._send(refused.status, {"error": str(refused)})
-        except Exception:
-            _log.exception("a request failed")
-            self._send(500, {"error": "internal error"})
-        else:
-            self._send(200, answer)
+    return Starlette(
+        routes=[
+            Route("/health", health, methods=["GET"]),
+            Route("/predict", predict, methods=["POST"]),
+        ],
+        exception_handlers={
+            RefusedError: _refused,
+            HTTPException: _not_found,
+            ClientDisconnect: _left,
+            Exception: _failed,
+        },
+    )
 
-    def _body(self) -> Any:
-        """The request's JSON. Where its end is not known, the connection is closed after the answer."""
-        length = self.headers.get("Content-Length", "")
-        if not length.isascii() or not length.isdigit():
-            self.close_connection = True
-            raise RefusedError(411, "a Content-Length is needed")
-        if len(length) > 9 or int(length) > MOST_BYTES:
-            self.close_connection = True
-            raise RefusedError(413, f"at most {MOST_BYTES} bytes in one request")
-        body = self.rfile.read(int(length))
-        if len(body) < int(length):
-            self.close_connection = True
-            raise RefusedError(400, "the body ended early")
-        try:
-            return json.loads(body, parse_constant=_missing)
-        except (ValueError, RecursionError) as error:
-            raise RefusedError(400, f"the body is not JSON: {error}") from error
 
-    def _send(self, status: int, answer: dict[str, Any]) -> None:
-        content = json.dumps(answer).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        if self.close_connection:
-            self.send_header("Connection", "close")
-        self.end_headers()
-        self.wfile.write(content)
-        self.wfile.flush()
+async def _json(request: Request, seconds: float) -> Any:
+    """Read the request's JSON, which must be complete in time."""
+    try:
+        async with asyncio.timeout(seconds):
+            body = await _body(request)
+    except TimeoutError as error:
+        raise RefusedError(408, f"the request was not complete after {seconds:g} s") from error
+    try:
+        return json.loads(body, parse_constant=_missing)
+    except (ValueError, RecursionError) as error:
+        raise RefusedError(400, f"the body is not JSON: {error}") from error
 
-    def log_message(self, format: str, *arguments: Any) -> None:
-        """Note requests only if asked to."""
-        _log.debug(format, *arguments)
+
+async def _body(request: Request) -> bytes:
+    too_long = RefusedError(413, f"at most {MAX_BYTES} bytes in one request")
+    length = request.headers.get("content-length", "0")
+    if len(length) > 9 or int(length) > MAX_BYTES:
+        raise too_long
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BYTES:
+            raise too_long
+    return bytes(body)
 
 
 def _missing(name: str) -> float:
@@ -220,25 +196,142 @@ def _missing(name: str) -> float:
     raise ValueError(f"{name} is not a number")
 
 
+def _refused(request: Request, error: Any) -> Response:
+    # After 408 and 413 the rest of the body is on its way, and is not read.
+    headers = {"Connection": "close"} if error.status in (408, 413) else None
+    return JSONResponse({"error": str(error)}, error.status, headers)
+
+
+def _not_found(request: Request, error: Any) -> Response:
+    return JSONResponse({"error": "GET /health or POST /predict"}, error.status_code)
+
+
+def _left(request: Request, error: Exception) -> Response:
+    _log.debug("a client left before its request was complete")
+    return Response(status_code=400)  # nobody reads it
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    """The server logs the error, too."""
+    return JSONResponse({"error": "internal error"}, 500)
+
+
+# ---- connections
+
+
+class Connection(H11Protocol):
+    """A connection that ends where a request is not complete in time, or an answer is not read in time.
+
+    uvicorn bounds the time between requests, but not that of a request; without a bound, a few clients that send a
+    byte now and then hold all connections for ever.
+    """
+
+    #: Open connections by address; how many an address may have, and the time for a request.
+    opened: ClassVar[Counter[str]] = Counter()
+    per_address = MAX_PER_ADDRESS
+    seconds = SECONDS
+    address: str | None = None
+    deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Count the connection, or send it away."""
+        peer = transport.get_extra_info("peername")
+        address = str(peer[0]) if peer else ""
+        full = self.opened.total() >= MAX_CONNECTIONS
+        if full or self.opened[address] >= self.per_address:
+            transport.write(
+                b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+            )
+            transport.close()
+            return
+        self.address = address
+        self.opened[address] += 1
+        super().connection_made(transport)
+        self._set_deadline()
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes, unless the connection was sent away."""
+        if self.address is not None:
+            super().data_received(data)
+
+    def eof_received(self) -> None:
+        """Take the end of what the client sends."""
+        if self.address is not None:
+            super().eof_received()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        if self.address is None:
+            return
+        if self.deadline is not None:
+            self.deadline.cancel()
+        self.opened[self.address] -= 1
+        if not self.opened[self.address]:
+            del self.opened[self.address]
+        super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        """Give the client its time to read, and to send the next request."""
+        super().on_response_complete()
+        self._set_deadline()
+
+    def _set_deadline(self, answering: bool = False) -> None:
+        if self.deadline is not None:
+            self.deadline.cancel()
+        self.deadline = self.loop.call_later(self.seconds, self._on_deadline, answering)
+
+    def _on_deadline(self, answering: bool) -> None:
+        if self.cycle is not None and not self.cycle.response_complete and not answering:
+            # A body that is late is refused where it is read; and the answer has as much time again.
+            self._set_deadline(answering=True)
+        elif self.transport.get_write_buffer_size():
+            self.transport.abort()
+        else:
+            self.transport.close()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until Ctrl-C or SIGTERM."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("model", type=Path, help="a saved classifier or regressor")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000, help="0: a free one")
+    parser.add_argument(
+        "--per-address",
+        type=int,
+        default=MAX_PER_ADDRESS,
+        help=f"connections of one address; default: {MAX_PER_ADDRESS}",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=SECONDS,
+        help=f"until a request must be complete; default: {SECONDS:g}",
+    )
     options = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    Connection.per_address = options.per_address
+    Connection.seconds = options.seconds
     try:
-        service = Service((options.host, options.port), options.model)
+        app = application(Service(options.model), options.seconds)
+        listener = socket.create_server((options.host, options.port), backlog=128)
     except (TSENetError, OSError) as error:
         parser.exit(1, f"error: {error}\n")
-    with service:
-        # shutdown() waits for serve_forever, which runs in this thread: so another one calls it
-        stop = threading.Thread(target=service.shutdown)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: None if stop.ident else stop.start())
-        print(f"http://{options.host}:{service.server_port}", flush=True)
-        service.serve_forever(poll_interval=0.1)
+    config = uvicorn.Config(
+        app,
+        http=Connection,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=5,
+    )
+    # uvicorn ends in order at these signals, and raises them again for those who were there before.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    print(f"http://{options.host}:{listener.getsockname()[1]}", flush=True)
+    uvicorn.Server(config).run(sockets=[listener])
     return 0
 
 
