@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -292,6 +294,10 @@ def test_long_runs_of_digits_and_letters() -> None:
         ("<!DOCTYPE html><html><body class='x'>text", ["text"]),
         ("a < b and c > d", ["a", "<", "b", "and", "c", ">", "d"]),
         ("<ann@example.com> List<String> AT&T; <b and c>", None),
+        (
+            "<a href=x/> one <br / > two <p\n/> three <B class = 'x' > </p >",
+            ["one", "<br", "/", ">", "two", "three"],
+        ),
         ("the <script> tag stays open", ["the", "tag", "stays", "open"]),
     ],
 )
@@ -307,9 +313,61 @@ def test_documents_with_html_are_counted() -> None:
     assert count_words(["<b>fish</b>"], ["fish", "b"]).values.toarray().tolist() == [[1, 0]]
 
 
-def test_hostile_html_takes_linear_time() -> None:
-    for part in ("<!--", "<script>", "<a ", "</script><script>", "&", "&a"):
-        without_html(part * 100_000)
+# What makes patterns with two repetitions slow: a beginning, and what is repeated.
+HOSTILE = {
+    "equals": ("<a ", "="),
+    "spaces in a tag": ("<a", " "),
+    "slashes in a tag": ("<p ", "/"),
+    "open brackets": ("", "<"),
+    "open tags": ("", "<a "),
+    "open attributes": ("", "<a x="),
+    "open comments": ("", "<!--"),
+    "open scripts": ("", "<script>"),
+    "open ends of scripts": ("", "</script"),
+    "an open end of a script": ("<script></script", " "),
+    "scripts within scripts": ("", "</script><script>"),
+    "ampersands": ("", "&"),
+    "open entities": ("", "&a"),
+    "open numbers": ("", "&#1"),
+    "one long entity": ("&", "a"),
+    "spaces": ("", " "),
+    "digits": ("", "1"),
+    "underscores": ("", "_"),
+    "marks": ("a", "\u0301"),
+    "marks of two kinds": ("a", "\u0301\u0316"),
+    "halfwidth marks of two kinds": ("a", "\uff9e\u0301"),
+    "joiners": ("ab", "\u200d"),
+    "joined letters": ("", "a\u200d"),
+    "half flags": ("", "\U0001f1e6"),
+    "tags of a flag": ("\U0001f3f4", "\U000e0067"),
+    "families": ("", "\U0001f468\u200d"),
+    "Thai vowels": ("", "\u0e35"),
+    "Chinese with marks": ("\u4eba", "\u0301"),
+    "quotation marks in Hebrew": ("", '\u05d0"'),
+    "two scripts": ("", "a \u0430 "),
+    "long ligatures": ("", "\ufdfa"),
+}
+
+
+@pytest.mark.parametrize("family", [*HOSTILE, "equals and spaces"])
+def test_hostile_texts_take_linear_time(family: str) -> None:
+    """Eight times the text may take eight times as long, and as much again for caches: not 64 or 512 times."""
+
+    def seconds(function: Callable[[str], object], length: int) -> float:
+        if family == "equals and spaces":
+            text = "<a " + "=" * length + " " * length
+        else:
+            start, part = HOSTILE[family]
+            text = start + part * length
+        times = []
+        for _ in range(5):
+            before = time.thread_time()
+            function(text)
+            times.append(time.thread_time() - before)
+        return min(times)
+
+    for function in (without_html, words_of):
+        assert seconds(function, 8 * 1200) < 24 * seconds(function, 1200) + 1e-4
 
 
 # ---- Chinese and Japanese

@@ -50,9 +50,8 @@ _ELEMENTS = (
     "option p pre s samp script section select small span strike strong style sub sup svg table tbody td textarea "
     "tfoot th thead title tr tt u ul var video wbr !doctype"
 )
-_TAG = re.compile(
-    rf"</?(?:{_ELEMENTS.replace(' ', '|')})(?:\s[^<>]*=[^<>]*|\s+html)?\s*/?>", re.IGNORECASE
-)
+# Only one part has no fixed length: a second one, such as a pattern of attributes, would make hostile texts slow.
+_TAG = re.compile(rf"</?(?:{_ELEMENTS.replace(' ', '|')})(\s[^<>]*)?/?>", re.IGNORECASE)
 # What a browser does not show, and the end of such a part.
 _HIDDEN = re.compile(
     r"<!--.*?(?:-->|\Z)|<(script|style)\b[^<>]*>.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL
@@ -75,6 +74,10 @@ _PLAIN_WORD = re.compile(r"[^\W_]{2,}")
 _SPECIAL = re.compile(
     r"[^\0-\xac\xae-\xb6\xb8-\u02ff\u0370-\u03ff\u1e00-\u1fff\u2010-\u2027\u2030-\u205e\u20a0-\u20bf]"
 )
+
+# More marks in a row than any language has. Sorting them, a part of normalization, takes quadratic time.
+_MOST_MARKS = 30
+_LONG_RUN = re.compile(f"{_SPECIAL.pattern}{{{_MOST_MARKS}}}")
 
 # Signs of one meaning become one; invisible characters inside words (soft hyphen, direction of writing) go.
 _SIGNS = str.maketrans(
@@ -488,7 +491,7 @@ def words_of(document: str) -> list[str]:
     >>> words_of("人工智能 😀")
     ['人工', '工智', '智能', '😀']
     """
-    text = unicodedata.normalize("NFKC", document).lower()
+    text = _normalized(document)
     if not _is_special(text):
         return _plain_words(text)
     words: list[str] = []
@@ -513,8 +516,15 @@ def without_html(text: str) -> str:
         plain = _ENTITY.sub(lambda match: html.unescape(match.group()), plain)
     if "<" in plain:
         plain = _HIDDEN.sub(" ", plain) if _HIDDEN_END.search(plain) else plain
-        plain = _TAG.sub(" ", plain)
+        plain = _TAG.sub(_space_for_tag, plain)
     return text if plain == text else plain
+
+
+def _space_for_tag(match: re.Match[str]) -> str:
+    """Return a space for a tag, and the text itself for words between angle brackets, such as ``<b and c>``."""
+    attributes = match[1] or ""
+    is_tag = "=" in attributes or attributes.removesuffix("/").strip().lower() in ("", "html")
+    return " " if is_tag else match[0]
 
 
 def warn_about_html(n_html: int, n_texts: int) -> None:
@@ -561,7 +571,7 @@ _TOKENIZERS = {"unicode": words_of, "chinese": chinese_words, "japanese": japane
 
 
 def _segmented_words(document: str, load: Callable[[], Callable[[str], list[str]]]) -> list[str]:
-    text = unicodedata.normalize("NFKC", document).lower()
+    text = _normalized(document)
     words: list[str] = []
     for k, part in enumerate(
         _patterns()[2].split(text)
@@ -582,6 +592,18 @@ def _janome() -> Callable[[str], list[str]]:
     why = "Japanese words need janome: pip install janome"
     split = import_optional("janome.tokenizer", why).Tokenizer(wakati=True).tokenize
     return lambda text: [word for word in split(text) if len(word) > 1 or _HAN.match(word)]
+
+
+def _normalized(document: str) -> str:
+    """Return a document in lower case and Unicode's form NFKC, without marks beyond thirty in a row."""
+    if not document.isascii() and _LONG_RUN.search(document):
+        import regex
+
+        # Two halfwidth marks of katakana are letters until they are normalized.
+        document = regex.sub(
+            rf"([\p{{M}}\uff9e\uff9f]{{{_MOST_MARKS}}})[\p{{M}}\uff9e\uff9f]+", r"\1", document
+        )
+    return unicodedata.normalize("NFKC", document).lower()
 
 
 def _is_special(text: str) -> bool:
