@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import lzma
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tsenet.data import BinaryRule, read_chunks, read_data
-from tsenet.errors import DataError, MissingDependencyError
+from tsenet.errors import DataError, MissingDependencyError, TooLargeError
 
 RECORDS: list[dict[str, Any]] = [
     {"id": "1", "text": 'Naïve café, "quoted"\nsecond line', "label": "a"},
@@ -221,6 +223,85 @@ def test_standard_input_that_is_wrong(
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
     with pytest.raises(DataError, match=why):
         read_texts("-", text)
+
+
+# ---- files that unpack to more than they should
+
+
+def bomb(kind: str, folder: Path) -> Path:
+    """A small file that would fill the memory."""
+    if kind == "cell":
+        path = folder / "d.csv.gz"
+        with gzip.open(path, "wb") as file:
+            file.write(b"text,y\n")
+            for _ in range(20):
+                file.write(b"a" * 1_000_000)
+        return path
+    if kind == "quoted cell":
+        return document_file(folder, 'text,y\n"' + ("a" * 1000 + "\n") * 9000 + '",1\n')
+    if kind == "rows":
+        path = folder / "d.csv.xz"
+        path.write_bytes(
+            lzma.compress(
+                ",".join(map(str, range(1000))).encode() + b"\n" + (b"1," * 999 + b"1\n") * 6500
+            )
+        )
+        return path
+    if kind == "keys":
+        lines = "".join(f'{{"key{k}": {k}}}\n' for k in range(3000))
+        return document_file(folder, lines, "d.jsonl")
+    if kind == "json":
+        return document_file(folder, gzip.compress(b"[" + b"[]," * 2_000_000 + b"[]]"), "d.json.gz")
+    if kind == "folder":
+        document_file(folder, gzip.compress(b"a" * 9_000_000), "d.txt.gz")
+        return folder
+    columns = {"n": np.zeros(10_000_000, np.int8)} if kind == "numbers" else {}
+    if kind == "repeated texts":
+        columns = {"text": pa.array(["word " * 200_000] * 300).dictionary_encode()}
+    elif kind == "lists":
+        columns = {"n": pa.array([np.zeros(1_000_000, np.int8)] * 10)}
+    pq.write_table(pa.table(columns), folder / "d.parquet")
+    return folder / "d.parquet"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["cell", "quoted cell", "rows", "keys", "json", "folder", "numbers", "repeated texts", "lists"],
+)
+def test_a_small_file_that_unpacks_to_much_is_refused(kind: str, tmp_path: Path) -> None:
+    path = bomb(kind, tmp_path)
+    tracemalloc.start()
+    try:
+        with pytest.raises(TooLargeError, match=r"d\.\w+.* (MB|characters).*max_bytes.*--max-size"):
+            read_data(path)
+        assert tracemalloc.get_traced_memory()[1] < 250e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_limit_can_be_chosen(tmp_path: Path) -> None:
+    path = document_file(tmp_path, "a,b\n" + "1,2\n" * 100)
+    with pytest.raises(TooLargeError, match="0 MB"):
+        read_data(path, max_bytes=3000)
+    assert read_data(path, max_bytes=4000).n_rows == 100
+    text = "x" * 9_000_000
+    path = document_file(tmp_path, text, "long.txt")
+    assert read_texts(path, max_bytes=10_000_000) == [text]
+
+
+def test_wide_rows_come_in_small_chunks(tmp_path: Path) -> None:
+    """Rows of many cells or long texts, which are no bomb, are read a few at a time, and are the same."""
+    names = [f"c{j}" for j in range(30_000)]
+    content = "\n".join([",".join(names), *[",".join(["1"] * len(names))] * 200])
+    path = document_file(tmp_path, content, "wide.csv")
+    assert [len(chunk) for chunk in read_chunks(path)] == [140, 60]
+    long = document_file(tmp_path, ("x" * 8_000_000 + "\n") * 10, "long.txt")
+    assert [len(chunk) for chunk in read_chunks(long)] == [9, 1]
+    texts = ["word " * 200_000] * 100
+    pq.write_table(pa.table({"text": pa.array(texts).dictionary_encode()}), tmp_path / "d.parquet")
+    chunks = list(read_chunks(tmp_path / "d.parquet"))
+    assert len(chunks) == 2
+    assert [text for chunk in chunks for text in chunk["text"]] == texts
 
 
 # ---- delimiters and headers

@@ -47,12 +47,20 @@ def read_file(
     encoding: str | None = None,
     no_header: bool = False,
     columns: Sequence[str] | None = None,
+    *,
+    max_size: int | None = None,
 ) -> DataFile:
-    """Read a file of rows, all columns or some."""
+    """Read a file of rows, all columns or some; ``max_size`` in MB."""
     if cli.is_shard_folder(path):
         raise DataError(f"{path} is a folder of shards, which only fit, predict and topics read")
     progress.start("reading rows", None)
-    file = read_data(path, columns, header=not no_header, **cli.typed(encoding=encoding))
+    file = read_data(
+        path,
+        columns,
+        header=not no_header,
+        max_bytes=None if max_size is None else max_size * 1_000_000,
+        **cli.typed(encoding=encoding),
+    )
     progress.finish(f"{file.n_rows:,} rows")
     return file
 

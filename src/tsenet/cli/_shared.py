@@ -381,6 +381,10 @@ Encoding = Annotated[str | None, option("NAME", "Encoding of a text file, such a
 NoHeader = Annotated[
     bool, typer.Option("--no-header", help="The csv has no header: its columns are called 1, 2, …")
 ]
+MaxSize = Annotated[
+    int | None,
+    option("MB", "Read a file that unpacks to more than 20 times its size, up to this.", min=1),
+]
 Out = Annotated[Path, option("FILE", "File to write.", "--out", "-o")]
 IdColumn = Annotated[
     str | None, option("COLUMN", "Column that identifies the rows; outputs include it.", "--id")

@@ -25,6 +25,7 @@ def evaluate(
     embeddings: cli.Embeddings = None,
     encoding: cli.Encoding = None,
     no_header: cli.NoHeader = False,
+    max_size: cli.MaxSize = None,
     jobs: cli.Jobs = None,
     config: cli.Config = None,
     as_json: cli.AsJson = False,
@@ -46,7 +47,7 @@ def evaluate(
             f"{model} does not record which column holds the true values: give --target"
         )
     with cli.open_progress(quiet) as progress:
-        file = read_file(data, progress, encoding, no_header)
+        file = read_file(data, progress, encoding, no_header, max_size=max_size)
         truth = truth_of(fitted, file, names, unlabeled)
         X = model_input(fitted, file)
     known, vectors = has_target(truth), cli.read_array(embeddings)

@@ -16,7 +16,16 @@ Task = StrEnum("Task", ["auto", "classification", "regression"])
 Preset = StrEnum("Preset", ["default", "paper", "informed"])
 Inputs = StrEnum("Inputs", ["words", "both"])
 # Options that say how a file is read.
-_OF_FILES = ("text", "id_column", "ignore", "words", "stop_words", "encoding", "no_header")
+_OF_FILES = (
+    "text",
+    "id_column",
+    "ignore",
+    "words",
+    "stop_words",
+    "encoding",
+    "no_header",
+    "max_size",
+)
 
 
 def fit(
@@ -52,6 +61,7 @@ def fit(
     settings: cli.Set = None,
     encoding: cli.Encoding = None,
     no_header: cli.NoHeader = False,
+    max_size: cli.MaxSize = None,
     seed: cli.Seed = 0,
     jobs: cli.Jobs = None,
     config: cli.Config = None,
@@ -99,7 +109,7 @@ def fit(
         else:
             from tsenet.cli._model_data import read_file, target_of, training_table
 
-            file = read_file(data, progress, encoding, no_header)
+            file = read_file(data, progress, encoding, no_header, max_size=max_size)
             y, classifies = target_of(file, target, task, unlabeled)
             source |= roles
             left_out = [*target, *(ignore or ()), *roles.values()]

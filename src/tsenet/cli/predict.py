@@ -37,6 +37,7 @@ def predict(
     embeddings: cli.Embeddings = None,
     encoding: cli.Encoding = None,
     no_header: cli.NoHeader = False,
+    max_size: cli.MaxSize = None,
     jobs: cli.Jobs = None,
     config: cli.Config = None,
     force: cli.Force = False,
@@ -66,10 +67,12 @@ def predict(
     with cli.open_progress(quiet) as progress:
         if cli.is_shard_folder(data):
             reason = "a folder of shards has its columns already"
-            cli.refuse_options(context, ("encoding", "no_header", "explain", "embeddings"), reason)
+            cli.refuse_options(
+                context, ("encoding", "no_header", "max_size", "explain", "embeddings"), reason
+            )
             rows: Iterable[tuple[Table, dict[str, Any]]] = _read_shards(fitted, data, id_column)
         else:
-            file = read_file(data, progress, encoding, no_header)
+            file = read_file(data, progress, encoding, no_header, max_size=max_size)
             key = (fitted.source_ or {}).get("id")
             if id_column is None and (key in file.columns or data.is_dir()):
                 id_column = key if key in file.columns else "file"

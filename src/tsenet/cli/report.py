@@ -34,6 +34,7 @@ def report(
     ] = None,
     encoding: cli.Encoding = None,
     no_header: cli.NoHeader = False,
+    max_size: cli.MaxSize = None,
     config: cli.Config = None,
     force: cli.Force = False,
     as_json: cli.AsJson = False,
@@ -56,7 +57,7 @@ def report(
     X, y, texts = None, None, None
     with cli.open_progress(quiet) as progress:
         if data is not None:
-            file = read_file(data, progress, encoding, no_header)
+            file = read_file(data, progress, encoding, no_header, max_size=max_size)
             X, y, texts = _rows_of(fitted, file, target, text)
             texts = texts if show is None else file.texts(show)
             shown["along"] = None if along is None else file.column(along)

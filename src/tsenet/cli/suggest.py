@@ -16,6 +16,7 @@ def suggest(
     n: Annotated[int, typer.Option("-n", "--number", min=1, help="Rows to suggest.")] = 20,
     encoding: cli.Encoding = None,
     no_header: cli.NoHeader = False,
+    max_size: cli.MaxSize = None,
     jobs: cli.Jobs = None,
     as_json: cli.AsJson = False,
     quiet: cli.Quiet = False,
@@ -35,7 +36,7 @@ def suggest(
         raise DataError(f"{model} predicts numbers: tsenet suggest needs a classifier")
     source = fitted.source_ or {}
     with cli.open_progress(quiet) as progress:
-        file = read_file(data, progress, encoding, no_header)
+        file = read_file(data, progress, encoding, no_header, max_size=max_size)
         X = model_input(fitted, file)
     cells = [file.texts(name) for name in source.get("targets", ()) if name in file.columns]
     blank = ("", source.get("unlabeled"))

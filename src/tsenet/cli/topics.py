@@ -20,7 +20,7 @@ _MODEL = "tsenet.TopicModel"
 # What is written to the folder of the results.
 _FILES = ("topics.html", "topics.md", "topics.json", "documents.csv", "model.tsenet")
 # Options of columns and of words.
-_OF_COLUMNS = ("text", "id_column", "along", "encoding", "no_header")
+_OF_COLUMNS = ("text", "id_column", "along", "encoding", "no_header", "max_size")
 _OF_WORDS = ("words", "stop_words")
 
 
@@ -75,6 +75,7 @@ def topics(
     settings: cli.Set = None,
     encoding: cli.Encoding = None,
     no_header: cli.NoHeader = False,
+    max_size: cli.MaxSize = None,
     workers: cli.Workers = None,
     seed: cli.Seed = 0,
     config: cli.Config = None,
@@ -124,7 +125,7 @@ def topics(
     ):
         if blocks is None:
             wanted = cli.typed(text=text or "text", along=along, id=id_column).values()
-            file = read_file(data, progress, encoding, no_header, list(wanted))
+            file = read_file(data, progress, encoding, no_header, list(wanted), max_size=max_size)
             documents = file.texts(text or "text")
         if model is None:
             found.set_params(progress=progress).fit(documents if blocks is None else blocks)

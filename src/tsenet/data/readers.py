@@ -26,12 +26,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain, count, pairwise
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
 from tsenet.data.table import Table, date_columns, number_of, numbers_of
-from tsenet.errors import DataError, count_of, import_optional, listed, quoted
+from tsenet.errors import DataError, TooLargeError, count_of, import_optional, listed, quoted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,6 +51,18 @@ _MISSING_MARKS = {"na", "n/a", "#n/a", "nan", "null", "none", "?", "-", ".", "\\
 # Delimiters of csv files, the most usual first, and the number of characters from which the format is inferred.
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE_SIZE = 1 << 16
+
+# A small file can unpack to more than a machine holds: a cell of 2 GB, or 20 million rows. Limits of a file that is
+# read whole: this many bytes, or this many times its size on the disk; text compresses to a third or a tenth.
+_MIN_LIMIT = 100_000_000
+_MAX_RATIO = 20
+# Characters of a line, a cell or a JSON value; *War and Peace* has 3.2 million.
+_MAX_RECORD = 1 << 23
+_BYTES_PER_CELL = 16  # a reference in a chunk, and one in the table of all chunks
+_BYTES_PER_JSON_OBJECT = 64
+# Characters and cells of a chunk, if it is not full before.
+_CHUNK_CHARACTERS = 1 << 26
+_CHUNK_CELLS = 1 << 22
 
 
 # ---- tables
@@ -103,7 +118,11 @@ class DataFile:
         >>> DataFile(Path("pets.csv"), pd.DataFrame({"animal": ["cat", "dog"]})).column("animal").tolist()
         ['cat', 'dog']
         """
-        _check_columns([name], list(self.columns), self.path)
+        labels = self.columns.columns
+        if name not in labels or not isinstance(
+            labels.get_loc(name), int
+        ):  # absent, or there twice
+            _check_columns([name], list(labels), self.path)
         cells = self.columns[name].astype(object)
         return cells.where(cells.notna() & (cells != ""), None)
 
@@ -169,26 +188,40 @@ class DataFile:
             raise DataError(f"{self.path} has no columns to learn from")
         training = {} if rule is None else dict(zip(rule.names_in, rule.levels, strict=True))
         texts = date_columns(names, training) | {n for n, levels in training.items() if levels}
-        columns: dict[str, pd.Series] = {}
-        for name in names:
-            cells = self.column(name)
-            columns[name], other = numbers_in_cells(cells)
-            if name in texts or (rule is None and len(other)):
-                columns[name] = cells.map(str, na_action="ignore")
-                continue
-            label = f"{self.path}: column {quoted(name)}"
-            if len(other):
-                now = f"now it holds {quoted(other.iloc[0])}"
-                raise DataError(f"{label} held numbers when the model was fitted, {now}")
-            marks = cells[cells.notna() & columns[name].isna()]
-            if len(marks):
-                shown = f"cells such as {quoted(marks.iloc[0])} count as missing"
-                warnings.warn(f"{label} holds numbers; {shown}", stacklevel=2)
+        _check_columns(names, list(self.columns), self.path)
+        cells = self.columns[list(names)].to_numpy(object)
+        columns: dict[str, Any] = {}
+        for j, name in enumerate(names):
+            numbers = None if name in texts else _plain_numbers(cells[:, j])
+            if numbers is None:
+                numbers = self._numbers_or_texts(name, rule is None, name in texts)
+            columns[name] = numbers
         try:
+            if all(isinstance(column, np.ndarray) for column in columns.values()):
+                return Table.of(np.column_stack(list(columns.values())), list(columns))
             known = None if rule is None else list(training)
             return Table.of(pd.DataFrame(columns), columns=known)
         except DataError as error:
             raise DataError(f"{self.path}: {error}") from error
+
+    def _numbers_or_texts(self, name: str, is_training: bool, are_texts: bool) -> pd.Series:
+        """Return a column as numbers, with a warning if some cells are marks; or as texts, None where missing."""
+        cells = self.column(name)
+        numbers, other = numbers_in_cells(cells)
+        if are_texts or (is_training and len(other)):
+            return cells.map(str, na_action="ignore")
+        label = f"{self.path}: column {quoted(name)}"
+        if len(other):
+            raise DataError(
+                f"{label} held numbers when the model was fitted, now it holds {quoted(other.iloc[0])}"
+            )
+        marks = cells[cells.notna() & numbers.isna()]
+        if len(marks):
+            warnings.warn(
+                f"{label} holds numbers; cells such as {quoted(marks.iloc[0])} count as missing",
+                stacklevel=3,
+            )
+        return numbers
 
     def table_for(self, rule: BinaryRule) -> Table:
         """Return the columns that a model was fitted on; numbers, categories and dates are what they were then.
@@ -225,6 +258,7 @@ def read_data(
     *,
     header: bool = True,
     encoding: str = "utf-8",
+    max_bytes: int | None = None,
 ) -> DataFile:
     r"""Read the columns of a file.
 
@@ -247,6 +281,9 @@ def read_data(
         "1", "2", ... Other formats always have names.
     encoding : str, default="utf-8"
         Encoding of text formats; change it for files that are not UTF-8. A byte-order mark is skipped.
+    max_bytes : int or None, default=None
+        Refuse a file that unpacks to more: its characters, and eight bytes for each cell. None: 100 MB, or twenty
+        times the size of the file if that is more. Raise it for a file that you trust.
 
     Returns
     -------
@@ -257,6 +294,8 @@ def read_data(
     DataError
         For an unknown format, an unknown column (lists the known ones), a broken record (gives the
         line number), a wrong encoding, a damaged file, or a file without rows.
+    TooLargeError
+        If the file unpacks to more than ``max_bytes``.
     MissingDependencyError
         For parquet without pyarrow.
 
@@ -280,10 +319,30 @@ def read_data(
     """
     import pandas as pd
 
-    chunks = list(read_chunks(path, columns, header=header, encoding=encoding))
+    if max_bytes is None:
+        meter = _Meter(Path(path), _default_limit(Path(path)))
+    else:
+        meter = _Meter(Path(path), max_bytes, max(_MAX_RECORD, max_bytes))
+    chunks = list(_numbered_chunks(Path(path), columns, header, encoding, meter))
     if not chunks:
         raise DataError(f"{path} holds no rows")
     return DataFile(Path(path), pd.concat(chunks))
+
+
+def _plain_numbers(cells: npt.NDArray[Any]) -> npt.NDArray[np.float64] | None:
+    """Return cells (N,) as numbers, NaN where blank; None if one of the others is not a number."""
+    import pandas as pd
+
+    filled = pd.notna(cells) & (cells != "")
+    try:
+        numbers = cells[filled].astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    if numbers.size == 0 or np.isnan(numbers).any():  # "nan" is a mark of a missing value
+        return None
+    column = np.full(cells.shape, np.nan)
+    column[filled] = numbers
+    return column
 
 
 def numbers_in_cells(cells: pd.Series) -> tuple[pd.Series, pd.Series]:
@@ -341,25 +400,81 @@ def read_chunks(
     ...     [chunk.to_dict("list") for chunk in read_chunks(path)]
     [{'name': ['ant', 'bee'], 'size': ['1', '2']}]
     """
+    yield from _numbered_chunks(Path(path), columns, header, encoding, _Meter(Path(path)))
+
+
+class _Meter:
+    """Counts what a file unpacks to, and raises a TooLargeError when that is too much.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    limit : float
+        Bytes that the file may unpack to: characters, and references for each cell.
+    max_record : int
+        Characters that a line, a cell or a text may have.
+    """
+
+    def __init__(self, path: Path, limit: float = math.inf, max_record: int = _MAX_RECORD) -> None:
+        self.path = path
+        self.limit = limit
+        self.max_record = max_record
+        self.n_characters = 0
+
+    def check(self, n_cells: int = 0) -> None:
+        """Raise the error if the characters so far and this many cells are too much."""
+        if self.n_characters + _BYTES_PER_CELL * n_cells > self.limit:
+            raise TooLargeError(
+                f"{self.path} unpacks to more than {self.limit / 1e6:,.0f} MB, far more than its size: if you trust "
+                "it, raise the limit with max_bytes=... (in the shell --max-size, in MB)"
+            )
+
+    def check_record(self, n_characters: int, where: str) -> None:
+        """Raise the error if a line, cell or text of this length may have been cut."""
+        if n_characters >= self.max_record:
+            raise TooLargeError(
+                f"{where}: more than {self.max_record:,} characters: split it into several rows, or raise the "
+                "limit with max_bytes=... of read_data (in the shell --max-size, in MB)"
+            )
+
+
+def _default_limit(path: Path) -> float:
+    """Return how many bytes a file or folder may unpack to."""
+    if path == _STDIN:
+        return math.inf  # what comes in is not compressed
+    files = path.rglob("*") if path.is_dir() else [path]
+    return max(_MIN_LIMIT, _MAX_RATIO * sum(file.stat().st_size for file in files))
+
+
+def _numbered_chunks(
+    path: Path, columns: Sequence[str] | None, header: bool, encoding: str, meter: _Meter
+) -> Iterator[pd.DataFrame]:
+    """Read a file in chunks whose index counts the rows."""
     wanted = None if columns is None else list(dict.fromkeys(columns))
     n_before = 0
-    for chunk in _chunks(Path(path), wanted, header, encoding):
-        yield chunk.set_axis(range(n_before, n_before + len(chunk)))
-        n_before += len(chunk)
+    try:
+        for chunk in _chunks(path, wanted, header, encoding, meter):
+            yield chunk.set_axis(range(n_before, n_before + len(chunk)))
+            n_before += len(chunk)
+    except MemoryError as error:
+        if isinstance(error, TooLargeError):
+            raise
+        raise TooLargeError(f"{path} unpacks to more than fits into memory") from error
 
 
 def _chunks(
-    path: Path, columns: list[str] | None, header: bool, encoding: str
+    path: Path, columns: list[str] | None, header: bool, encoding: str, meter: _Meter
 ) -> Iterator[pd.DataFrame]:
     """Read a file in any format."""
     if path != _STDIN and path.is_dir():
-        yield from _frames(_folder_records(path, encoding), path, columns)
+        yield from _frames_of_objects(_folder_records(path, encoding, meter), columns, meter)
         return
     suffix = "" if path == _STDIN else _format_of(path)
     if path != _STDIN:
         path.stat()  # a missing file is not a damaged one
     if suffix == ".parquet":
-        yield from _parquet_frames(path, columns)
+        yield from _parquet_frames(path, columns, meter)
         return
     with _open_text(path, encoding) as file:
         sample = file.read(_SAMPLE_SIZE)
@@ -367,40 +482,75 @@ def _chunks(
         delimiter = "\t" if suffix == ".tsv" else _delimiter_of(sample)
         suffix = suffix or _format_of_stream(sample, columns if header else None, delimiter)
         if suffix in (".csv", ".tsv"):
-            rows = _csv_rows(file, path, delimiter)
+            rows = _csv_rows(file, delimiter, meter)
             if first := next(rows, None):
                 names = first if header else [str(j + 1) for j in range(len(first))]
                 _check_columns(columns or names, names, path)
                 rows = rows if header else chain([first], rows)
-                yield from _frames(rows, path, columns, names)
+                yield from _frames_of_rows(rows, names, columns, meter)
             return
         if suffix == ".txt":
             records: Iterator[Any] = (
-                {"text": line.rstrip("\r\n")} for line in file if line.strip()
+                {"text": line.rstrip("\r\n")} for line in _lines(file, meter) if line.strip()
             )
         else:
             is_array = suffix == ".json" and sample.lstrip().startswith("[")
-            records = _json_records(file, path, is_array)
-        yield from _frames(records, path, columns)
+            records = _json_records(file, is_array, meter)
+        yield from _frames_of_objects(records, columns, meter)
 
 
-def _frames(
-    records: Iterable[Any],
-    path: Path,
+def _frames_of_rows(
+    rows: Iterable[list[str]],
+    names: Sequence[str],
     columns: Sequence[str] | None,
-    names: Sequence[str] | None = None,
+    meter: _Meter,
 ) -> Iterator[pd.DataFrame]:
-    """Group records into chunks: rows of the named columns, or objects of any keys, NaN where one lacks a key."""
+    """Group the rows of a csv file into chunks of the wanted columns."""
+    import pandas as pd
+
+    wanted = list(names if columns is None else columns)
+    n_rows = 0
+    for batch in _batches(rows, meter):
+        n_rows += len(batch)
+        meter.check(n_rows * len(wanted))
+        yield pd.DataFrame(batch, columns=names, dtype=object)[wanted]
+
+
+def _frames_of_objects(
+    records: Iterable[dict[str, Any]], columns: Sequence[str] | None, meter: _Meter
+) -> Iterator[pd.DataFrame]:
+    """Group objects of any keys into chunks, NaN where one lacks a key that another has."""
     import pandas as pd
 
     known: dict[str, None] = {}
-    records = iter(records)
-    while batch := list(islice(records, _CHUNK_ROWS)):
-        frame = pd.DataFrame(batch, columns=names, dtype=object)
-        known |= dict.fromkeys(frame)
-        yield frame.reindex(columns=list(known if columns is None else columns)).astype(object)
+    n_rows = 0
+    for batch in _batches(records, meter):
+        n_rows += len(batch)
+        known |= dict.fromkeys(key for record in batch for key in record)
+        wanted = list(known if columns is None else columns)
+        meter.check(n_rows * len(wanted))
+        cells = [[record.get(name, math.nan) for name in wanted] for record in batch]
+        yield pd.DataFrame(cells, columns=wanted, dtype=object)
     if known and columns is not None:
-        _check_columns(columns, list(known), path)
+        _check_columns(columns, list(known), meter.path)
+
+
+def _batches(records: Iterable[Any], meter: _Meter) -> Iterator[list[Any]]:
+    """Group records into lists of a few thousand, or fewer if they have many cells or characters."""
+    batch: list[Any] = []
+    n_cells = 0
+    before = meter.n_characters
+    for record in records:
+        batch.append(record)
+        n_cells += len(record)
+        full = len(batch) == _CHUNK_ROWS or n_cells >= _CHUNK_CELLS
+        if full or meter.n_characters - before >= _CHUNK_CHARACTERS:
+            yield batch
+            batch = []
+            n_cells = 0
+            before = meter.n_characters
+    if batch:
+        yield batch
 
 
 def _check_columns(columns: Sequence[str], known: Sequence[str], path: Path) -> None:
@@ -456,11 +606,25 @@ def _first_record(sample: str, delimiter: str) -> list[str]:
     return next(filter(None, rows), [])
 
 
-def _csv_rows(file: IO[str], path: Path, delimiter: str) -> Iterator[list[str]]:
+def _lines(file: IO[str], meter: _Meter) -> Iterator[str]:
+    """Yield the lines of a file, with their ends."""
+    for number in count(1):
+        line = file.readline(meter.max_record)
+        if not line:
+            return
+        if len(line) == meter.max_record:
+            meter.check_record(len(line), f"{meter.path}, line {number}")
+        meter.n_characters += len(line)
+        yield line
+
+
+def _csv_rows(file: IO[str], delimiter: str, meter: _Meter) -> Iterator[list[str]]:
     """Yield the fields of each record that is not blank; all must have equally many."""
-    csv.field_size_limit((1 << 31) - 1)  # of the whole process; its default refuses long texts
+    path = meter.path
+    # Of the whole process; its default refuses long texts.
+    csv.field_size_limit(min(meter.max_record, (1 << 31) - 1))
     # Strict: otherwise the rest of the file after an unclosed quote would be one text.
-    reader = csv.reader(file, delimiter=delimiter, strict=True)
+    reader = csv.reader(_lines(file, meter), delimiter=delimiter, strict=True)
     width = 0
     try:
         for row in filter(None, reader):
@@ -470,17 +634,28 @@ def _csv_rows(file: IO[str], path: Path, delimiter: str) -> Iterator[list[str]]:
                 raise DataError(f"{path}, line {reader.line_num}: {fields}, expected {width}")
             yield row
     except csv.Error as error:
+        if "field limit" in str(error):
+            meter.check_record(
+                meter.max_record, f"{path}: a cell that ends after line {reader.line_num}"
+            )
         raise DataError(f"{path}, line {reader.line_num}: {error}") from error
 
 
-def _json_records(file: IO[str], path: Path, is_array: bool) -> Iterator[dict[str, Any]]:
+def _json_records(file: IO[str], is_array: bool, meter: _Meter) -> Iterator[dict[str, Any]]:
     """Yield the object on each line, or the elements of an array; a string is a text."""
+    path = meter.path
     if is_array:
-        elements = enumerate(_parse_json(file.read(), str(path)), start=1)
+        text = file.read() if meter.limit == math.inf else file.read(int(meter.limit) + 1)
+        n_bytes = _BYTES_PER_JSON_OBJECT * (text.count("{") + text.count("["))
+        meter.n_characters = len(text)
+        meter.check(n_bytes // _BYTES_PER_CELL)
+        elements = enumerate(_parse_json(text, str(path)), start=1)
         values = ((f"{path}, element {number}", value) for number, value in elements)
     else:
         lines = (
-            (f"{path}, line {k}", line) for k, line in enumerate(file, start=1) if line.strip()
+            (f"{path}, line {k}", line)
+            for k, line in enumerate(_lines(file, meter), start=1)
+            if line.strip()
         )
         values = ((where, _parse_json(line, where)) for where, line in lines)
     for where, value in values:
@@ -497,7 +672,7 @@ def _parse_json(text: str, where: str) -> Any:
         raise DataError(f"{where}: not JSON: {error}") from error
 
 
-def _folder_records(folder: Path, encoding: str) -> Iterator[dict[str, Any]]:
+def _folder_records(folder: Path, encoding: str, meter: _Meter) -> Iterator[dict[str, Any]]:
     """Yield the text, name and folder of each text file in a folder and its subfolders, sorted by name."""
     endings = tuple(f".txt{suffix}" for suffix in ("", *_OPENERS))
     files = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
@@ -510,7 +685,10 @@ def _folder_records(folder: Path, encoding: str) -> Iterator[dict[str, Any]]:
         raise DataError(f"the folder {folder} holds neither .txt files nor finished shards")
     for name in names:
         with _open_text(folder / name, encoding) as file:
-            yield {"text": file.read(), "file": _shown(name), "folder": _shown(name.parent)}
+            text = file.read(meter.max_record)
+        meter.check_record(len(text), str(folder / name))
+        meter.n_characters += len(text)
+        yield {"text": text, "file": _shown(name), "folder": _shown(name.parent)}
 
 
 def _shown(path: Path) -> str:
@@ -522,22 +700,69 @@ def import_pyarrow() -> Any:
     """Return pyarrow, with its module for Parquet files."""
     why = "Parquet needs pyarrow: pip install pyarrow"
     import_optional("pyarrow.parquet", why)
+    import_optional("pyarrow.compute", why)
     return import_optional("pyarrow", why)
 
 
-def _parquet_frames(path: Path, columns: list[str] | None) -> Iterator[pd.DataFrame]:
+def _parquet_frames(path: Path, columns: list[str] | None, meter: _Meter) -> Iterator[pd.DataFrame]:
     import pandas as pd
 
     pyarrow = import_pyarrow()
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
-            known = file.schema_arrow.names
-            _check_columns(known if columns is None else columns, known, path)
+            schema = file.schema_arrow
+            wanted = schema.names if columns is None else columns
+            _check_columns(wanted, schema.names, path)
+            n_cells = _parquet_cells(file.metadata, wanted, meter)
+            # As dictionaries, long texts that repeat stay as small as they are in the file.
+            texts = [
+                field.name for field in schema if str(field.type) in ("string", "large_string")
+            ]
+        with pyarrow.parquet.ParquetFile(path, read_dictionary=texts) as file:
             for batch in file.iter_batches(_CHUNK_ROWS, columns=columns):
-                # Not to_pandas, in which whole numbers beside a missing one become 1.0, 2.0, …
-                yield pd.DataFrame(batch.to_pydict(), dtype=object)
+                for part in _parts_of_batch(batch, meter, n_cells):
+                    # Not to_pandas, in which whole numbers beside a missing one become 1.0, 2.0, …
+                    yield pd.DataFrame(part.to_pydict(), dtype=object)
     except (pyarrow.ArrowException, OSError) as error:
+        if isinstance(error, MemoryError):
+            raise
         raise DataError(f"{path} is damaged or not a parquet file: {error}") from error
+
+
+def _parquet_cells(metadata: Any, columns: Sequence[str], meter: _Meter) -> int:
+    """Return how many cells some columns of a file have; refuse pages that unpack to too much."""
+    n_cells = 0
+    n_bytes = 0
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        for position in range(group.num_columns):
+            column = group.column(position)
+            if column.path_in_schema.split(".")[0] in columns:
+                n_cells += column.num_values
+                n_bytes = max(n_bytes, column.total_uncompressed_size)
+    meter.check(n_cells + n_bytes // _BYTES_PER_CELL)
+    return n_cells
+
+
+def _parts_of_batch(batch: Any, meter: _Meter, n_cells: int) -> Iterator[Any]:
+    """Yield the rows of a batch, fewer at a time if their texts are long."""
+    pyarrow = import_pyarrow()
+    n_characters = np.zeros(batch.num_rows, np.int64)
+    for column in batch.columns:
+        if isinstance(column, pyarrow.DictionaryArray):
+            lengths = pyarrow.compute.binary_length(column.dictionary).take(column.indices)
+            n_characters += lengths.fill_null(0).to_numpy(zero_copy_only=False)
+    meter.n_characters += int(n_characters.sum())
+    meter.check(n_cells)
+    part = np.cumsum(n_characters) // _CHUNK_CHARACTERS
+    edges = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), batch.num_rows]
+    for start, stop in pairwise(edges):
+        rows = batch.slice(start, stop - start)
+        columns = [
+            column.dictionary_decode() if isinstance(column, pyarrow.DictionaryArray) else column
+            for column in rows.columns
+        ]
+        yield pyarrow.RecordBatch.from_arrays(columns, names=rows.schema.names)
 
 
 # ---- opening files
