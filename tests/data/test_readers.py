@@ -154,7 +154,7 @@ def test_parquet_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(DataError, match="row 1: 'text' holds a bytes"):
         read_texts(path, "text")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install tsenet\[text\]"):
+    with pytest.raises(MissingDependencyError, match="pip install pyarrow"):
         read_texts(path, "text")
 
 

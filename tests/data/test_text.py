@@ -421,7 +421,7 @@ def test_stop_words_of_a_language(monkeypatch: pytest.MonkeyPatch) -> None:
         stop_words_of("klingon")
     monkeypatch.setitem(sys.modules, "stopwordsiso", None)
     assert {"the", "wasn"} <= set(stop_words_of("english"))
-    with pytest.raises(MissingDependencyError, match=r"pip install tsenet\[text\]"):
+    with pytest.raises(MissingDependencyError, match="pip install stopwordsiso"):
         stop_words_of("de")
 
 
