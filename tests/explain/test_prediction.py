@@ -91,6 +91,18 @@ def test_why_one_class_rather_than_another() -> None:
     check_sums(explain_prediction(values, X[0], target=2, against=0, n=20), third - first)
 
 
+@pytest.mark.parametrize("activation", ["tanh", "sigmoid"])
+def test_other_non_linearities_add_up_too(activation: str) -> None:
+    X = dense_rows()
+    model = fitted("classes", activation=activation)
+    wanted = answers(model, X)
+    for i in (3, 5):
+        for level in (1, 2, 3):
+            found = explain_prediction(model, X[i], target="green", level=level, n=20)
+            check_sums(found, wanted[i, 1])
+    assert model.feature_importances_.sum() == pytest.approx(1)
+
+
 def test_relu_is_gradient_times_input() -> None:
     X = dense_rows()
     model = fitted("classes")

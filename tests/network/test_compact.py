@@ -35,10 +35,13 @@ ROWS = torch.from_numpy(np.random.default_rng(7).normal(size=(30, 20)))
 
 
 @pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("activation", ["relu", "sigmoid"])
 @pytest.mark.parametrize("skip_units", [0, 6])
 @pytest.mark.parametrize("share_kept", [0.02, 0.1, 0.3, 1.0])
-def test_answers_stay_and_what_is_left_is_used(share_kept: float, skip_units: int, k: int) -> None:
-    net = sparse_net(share_kept, skip_units=skip_units, units_per_latent=k)
+def test_answers_stay_and_what_is_left_is_used(
+    share_kept: float, skip_units: int, activation: str, k: int
+) -> None:
+    net = sparse_net(share_kept, skip_units=skip_units, units_per_latent=k, activation=activation)
 
     small = compacted(net)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from scipy.sparse import csr_array
 
 from tests.network.wirings import (
     N_ROWS,
@@ -16,6 +17,7 @@ from tests.network.wirings import (
     rows,
     wiring,
 )
+from tsenet.network.predictor import Inputs
 from tsenet.network.tsenet import TSENet
 
 
@@ -51,6 +53,34 @@ def test_outputs_and_gradients_equal_the_masked_dense_reference(
     assert found.shape == (N_ROWS, 3)
     torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
     assert_same_gradients(net, reference, 1e-10)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("activation", ["tanh", "sigmoid"])
+def test_other_non_linearities(activation: str, is_sparse: bool) -> None:
+    """The network, its gradients and the predictor without torch, on few rows and on many, equal the reference."""
+    net = network(activation=activation, dropout=0.0, units_per_latent=2)
+    reference = MaskedReference(net)
+    table = rows(200)
+    found, expected = net(batch_of(table, is_sparse)), reference(torch.from_numpy(table))
+    found.sum().backward()
+    expected.sum().backward()
+    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
+    assert_same_gradients(net, reference, 1e-10)
+    values = csr_array(table) if is_sparse else table
+    for n_rows in (5, 200):
+        predicted = net.predictor().outputs(Inputs(values[:n_rows]))
+        np.testing.assert_allclose(predicted, expected[:n_rows].detach().numpy(), atol=1e-10)
+
+    net.train()
+    net.dropout = 0.5
+    x = batch_of(table, is_sparse)
+    net.begin_step(seed=8, step=9)
+    level = net.activations(x)[0][0]
+    kept = level != 0
+    assert 0.4 < kept.double().mean() < 0.6
+    whole = reference.hidden(torch.from_numpy(table))[0]
+    torch.testing.assert_close(level[kept], 2 * whole[kept], rtol=1e-10, atol=1e-10)
 
 
 def _hidden(net: TSENet, x: torch.Tensor) -> list[torch.Tensor]:
@@ -146,3 +176,5 @@ def test_summary_and_parameter_count_add_up(skip_units: int) -> None:
 def test_options_that_mean_nothing_are_refused(name: str, wrong: float) -> None:
     with pytest.raises(ValueError, match=name):
         TSENet(wiring(), **{"n_outputs": 3, name: wrong})
+    with pytest.raises(ValueError, match="'relu', 'tanh', 'sigmoid', not 'step'"):
+        TSENet(wiring(), 3, activation="step")  # type: ignore[arg-type]  # what a user may write

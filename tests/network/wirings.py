@@ -85,6 +85,7 @@ class MaskedReference:
             torch.from_numpy(np.kron(mask_of(layer), np.ones((net.units_per_latent, k), bool)))
             for layer, k in zip(net.wiring.layers, below, strict=False)
         ]
+        self.activation = getattr(torch, net.options.activation)
         self.leaves: dict[str, torch.Tensor] = {}
         given: Mapping[str, torch.Tensor] = dict(net.named_parameters())
         for name, parameter in given.items():
@@ -109,14 +110,14 @@ class MaskedReference:
         for k, mask in enumerate(self.masks):
             weight = self.leaves[f"layers.{k}.weight"] * mask.t()
             z = levels[-1] @ weight + self.leaves[f"layers.{k}.bias"]
-            levels.append(torch.relu(z) * drop[k])
+            levels.append(self.activation(z) * drop[k])
         names = [*(f"skips.{k}" for k in range(self.n_skips)), "top"]
         sources = [*levels[: self.n_skips], levels[-1]]
         groups = [
             source @ self.leaves[f"{name}.weight"] + self.leaves[f"{name}.bias"]
             for name, source in zip(names, sources, strict=True)
         ]
-        return [*levels[1:], torch.relu(torch.cat(groups, dim=1)) * drop[-1]]
+        return [*levels[1:], self.activation(torch.cat(groups, dim=1)) * drop[-1]]
 
     def __call__(
         self, x: torch.Tensor, factors: Sequence[torch.Tensor] | None = None

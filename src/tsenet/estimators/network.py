@@ -54,7 +54,7 @@ from tsenet.estimators.base import (
 )
 from tsenet.expansion.expand import LinkRule, learn_structure, structure_of_wiring
 from tsenet.expansion.wiring import Wiring
-from tsenet.network.predictor import Inputs
+from tsenet.network.predictor import Activation, Inputs
 from tsenet.progress import Progress, as_progress
 from tsenet.scale.blocks import in_blocks, is_outside_memory
 from tsenet.skeleton.tree import LatentTree
@@ -121,6 +121,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         "units_per_latent": [FROM_1, None],
         "linear_skip": ["boolean", StrOptions({"auto"})],
         "skip_dropout": [Interval(Real, 0, 1, closed="left")],
+        "activation": [StrOptions(set(get_args(Activation)))],
         "init": [StrOptions({"principal", "log-odds", "random"})],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), None],
         "batch_size": [FROM_1, None],
@@ -163,6 +164,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         units_per_latent: int | None = None,
         linear_skip: bool | Literal["auto"] = "auto",
         skip_dropout: float = 0.0,
+        activation: Activation = "relu",
         init: Literal["principal", "log-odds", "random"] = "principal",
         learning_rate: float | None = None,
         batch_size: int | None = None,
@@ -214,6 +216,8 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             it does not clearly help on held-out rows.
         skip_dropout : float, default=0.0
             Share of the training steps in which all skip units give 0, so that the backbone learns to do without them.
+        activation : {"relu", "tanh", "sigmoid"}, default="relu"
+            The non-linearity of all hidden units. The paper names all three and uses ReLU, which trains fastest.
         init : {"principal", "log-odds", "random"}, default="principal"
             Initial weights, and how the network is trained. ``"principal"``: each unit starts along a principal
             direction of the columns or units that it reads; the network learns from the labelled rows and, on the
@@ -264,6 +268,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         self.units_per_latent = units_per_latent
         self.linear_skip = linear_skip
         self.skip_dropout = skip_dropout
+        self.activation = activation
         self.init = init
         self.learning_rate = learning_rate
         self.batch_size = batch_size
@@ -945,7 +950,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         if meta["cv_score"] is not None:
             model.cv_score_ = CrossValidatedScore(*meta["cv_score"])
         links = Links.of_wiring(parts.wiring, parts.options.units_per_latent)
-        model._stored = Predictor(links, parts.weights)
+        model._stored = Predictor(links, parts.weights, parts.options.activation)
         model._pruned = bool(meta["pruned"])
         return model
 

@@ -1,12 +1,14 @@
 """A trained network written out as linear maps, in float64: what explanations are computed from.
 
 At a given row a ReLU multiplies its sum by 1 or 0. So the whole network is an affine map at that row, and its output
-is exactly the sum of the contributions of the inputs, gradient × input, and of the biases.
+is exactly the sum of the contributions of the inputs, gradient × input, and of the biases. Of another non-linearity f
+a unit's slope is that of the line from f(0) to its activation, (f(z) − f(0)) / z, so that the sum is exact, too; f(0)
+counts among the biases.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tsenet.data.binary import BinaryRule
-from tsenet.network.predictor import Inputs, Predictor
+from tsenet.network.predictor import Activation, Inputs, Predictor, activated
 
 Floats = NDArray[np.float64]
 _ROWS = 200  # from which importances are computed
@@ -26,6 +28,21 @@ class _Links(NamedTuple):
     below: int
     units: slice
     weight: Any
+
+
+class Pass(NamedTuple):
+    """What rows make of a network.
+
+    Attributes
+    ----------
+    values : list
+        Activations of every layer, the inputs first, (B, units) each; the last are the outputs.
+    slopes : list
+        By what each unit multiplies its sum, (B, units); the first entry, of the inputs, is empty.
+    """
+
+    values: list[Any]
+    slopes: list[Floats]
 
 
 class AffineNetwork:
@@ -40,6 +57,7 @@ class AffineNetwork:
     """
 
     def __init__(self, predictor: Predictor) -> None:
+        self.activation = predictor.activation
         arrays = {name: array.astype(np.float64) for name, array in predictor.arrays.items()}
         self.biases: list[Floats] = []
         self.links: list[list[_Links]] = []
@@ -72,21 +90,26 @@ class AffineNetwork:
         """Units of levels 1 … L and of the feature layer."""
         return [bias.size for bias in self.biases[:-1]]
 
-    def forward(self, inputs: Any) -> list[Any]:
-        """Pass rows (B, D), dense or CSR, through the network: the activations of every layer, (B, units) each."""
-        layers = [inputs]
+    def forward(self, inputs: Any) -> Pass:
+        """Pass rows (B, D), dense or CSR, through the network."""
+        values, slopes = [inputs], [np.empty(0)]
         for bias, links in zip(self.biases, self.links, strict=True):
             z = np.tile(bias, (inputs.shape[0], 1))
             for below, units, weight in links:
-                z[:, units] += _product(layers[below], weight)
-            layers.append(z if len(layers) == self.n_layers else np.maximum(z, 0.0))
-        return layers
+                z[:, units] += _product(values[below], weight)
+            if len(values) == self.n_layers:
+                values.append(z)
+                slopes.append(np.ones_like(z))
+            else:
+                slopes.append(_slopes(z, self.activation))
+                values.append(activated(z, self.activation))
+        return Pass(values, slopes)
 
     def backward(
         self,
         layer: int,
         gradient: Floats,
-        layers: Sequence[Any],
+        rows: Pass,
         *,
         lowest: int = 0,
         without: int | None = None,
@@ -99,8 +122,8 @@ class AffineNetwork:
             The layer that the quantity depends on directly.
         gradient : (B, units)
             How much it changes with the activations of that layer.
-        layers : list of (B, units) or (1, units)
-            The activations, from :meth:`forward`.
+        rows : Pass
+            From :meth:`forward`, of B rows or of one.
         lowest : int
             The lowest layer to reach; 0 is the input.
         without : int, optional
@@ -110,7 +133,7 @@ class AffineNetwork:
         -------
         dict of layer to (B, units)
         """
-        widths = [layers[0].shape[1], *(bias.size for bias in self.biases)]
+        widths = [rows.values[0].shape[1], *(bias.size for bias in self.biases)]
         found = {k: np.zeros((len(gradient), widths[k])) for k in range(lowest, layer)}
         found[layer] = gradient
         for k in range(layer, lowest, -1):
@@ -118,29 +141,30 @@ class AffineNetwork:
                 continue
             for below, units, weight in self.links[k - 1]:
                 if below >= lowest:
-                    found[below] += _product(self._down(k, found[k], layers)[:, units], weight.T)
+                    found[below] += _product((found[k] * rows.slopes[k])[:, units], weight.T)
         return found
 
     def output_gradients(
-        self, layers: Sequence[Any], outputs: Floats, *, lowest: int = 0
+        self, rows: Pass, outputs: Floats, *, lowest: int = 0
     ) -> Iterator[dict[int, Floats]]:
         """Gradients of combinations of the outputs (K, C), one after another, so that few are in memory."""
         for weights in outputs:
-            start = np.tile(weights, (layers[0].shape[0], 1))
-            yield self.backward(self.n_layers, start, layers, lowest=lowest)
+            start = np.tile(weights, (rows.values[0].shape[0], 1))
+            yield self.backward(self.n_layers, start, rows, lowest=lowest)
 
-    def bias_contribution(self, gradients: Mapping[int, Floats], layers: Sequence[Any]) -> Floats:
+    def bias_contribution(self, gradients: Mapping[int, Floats], rows: Pass) -> Floats:
         """What the biases of the layers in ``gradients`` add to the quantity: (B,)."""
         terms = [
-            self._down(k, gradient, layers) @ self.biases[k - 1]
+            (gradient * rows.slopes[k]) @ self.biases[k - 1]
             for k, gradient in gradients.items()
             if k > 0
         ]
+        at_rest = float(activated(np.zeros(1), self.activation)[0])
+        if at_rest:
+            terms += [
+                at_rest * gradients[k].sum(axis=1) for k in gradients if 0 < k < self.n_layers
+            ]
         return np.asarray(np.sum(terms, axis=0))
-
-    def _down(self, layer: int, gradient: Floats, layers: Sequence[Any]) -> Floats:
-        """The gradient by a layer's sums: that by its activations where a unit is on, else 0."""
-        return gradient if layer == self.n_layers else np.where(layers[layer] > 0, gradient, 0.0)
 
     def input_weights(self) -> Any:
         """Weights of the links from inputs to hidden units: csc_array (D, U), units as in ``transform``."""
@@ -167,12 +191,12 @@ def column_importances(predictor: Predictor, inputs: Inputs, rule: BinaryRule) -
     """
     network = AffineNetwork(predictor)
     values = sp.csr_array(inputs.values)
-    layers = network.forward(values)
-    directions = np.eye(layers[-1].shape[1])
+    rows = network.forward(values)
+    directions = np.eye(rows.values[-1].shape[1])
     if len(directions) > 2:
         directions -= directions.mean(axis=0)
     sizes = np.zeros(inputs.n_columns)
-    for gradient in network.output_gradients(layers, directions):
+    for gradient in network.output_gradients(rows, directions):
         sizes += np.asarray(abs(values.multiply(gradient[0])).sum(axis=0)).ravel()
     of_column = np.bincount(rule.sources, sizes, rule.n_columns_in)
     return np.asarray(of_column / max(of_column.sum(), np.finfo(np.float64).tiny))
@@ -182,6 +206,15 @@ def strongest(added: Floats) -> list[int]:
     """Where contributions are not 0, the largest in size first."""
     order = np.argsort(-np.abs(added), kind="stable")
     return list(order[: np.count_nonzero(added)].tolist())
+
+
+def _slopes(z: Floats, activation: Activation) -> Floats:
+    """(f(z) − f(0)) / z of a non-linearity f; its slope at 0 where z is 0."""
+    if activation == "relu":
+        return (z > 0).astype(np.float64)
+    inner = z if activation == "tanh" else 0.5 * z
+    ratio = np.divide(np.tanh(inner), inner, out=np.ones_like(z), where=inner != 0)
+    return ratio if activation == "tanh" else 0.25 * ratio
 
 
 def _product(rows: Any, weight: Any) -> Floats:

@@ -200,8 +200,8 @@ def explain_prediction(
 ) -> PredictionExplanation:
     """Split the output for one row into what each feature and each unit adds to it.
 
-    At one row the network is an affine map, because each ReLU is on or off. So the contributions sum to the output;
-    that of a feature is gradient × input.
+    At one row the network is an affine map, because each ReLU is on or off (``"tanh"`` and ``"sigmoid"`` are lines from
+    their value at 0). So the contributions sum to the output; that of a feature is gradient × input.
 
     Parameters
     ----------
@@ -267,7 +267,8 @@ def explain_prediction(
     names = input_names(model.binary_rule_)
     inputs, values = _read(model, _one_row(row, model.binary_rule_))
     layers = network.forward(inputs)
-    name, direction, constant = _target(model, layers[-1][0], target, against)
+    outputs = layers.values[-1][0]
+    name, direction, constant = _target(model, outputs, target, against)
 
     def by_feature(gradient: Floats) -> tuple[FeatureContribution, ...]:
         """What each feature adds to a quantity with this gradient (D,), strongest first."""
@@ -283,7 +284,7 @@ def explain_prediction(
     above = {k: gradient for k, gradient in past.items() if k > level}
     bypass = float(past[0][0] @ inputs[0]) + float(network.bias_contribution(below, layers).sum())
 
-    activation, weight = layers[level][0], whole[level][0]
+    activation, weight = layers.values[level][0], whole[level][0]
     added = activation * weight
     units = strongest(added)
     start = np.zeros((len(units[:n]), weight.size))
@@ -293,7 +294,7 @@ def explain_prediction(
     unit_names = model.get_feature_names_out()[sum(network.hidden_sizes[: level - 1]) :]
     return PredictionExplanation(
         target=name,
-        output=float(direction @ layers[-1][0]) + constant,
+        output=float(direction @ outputs) + constant,
         features=by_feature(whole[0][0]),
         bias=constant + float(network.bias_contribution(whole, layers)[0]),
         level=level,

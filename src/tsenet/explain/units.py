@@ -399,10 +399,10 @@ def _effects(model: Any, table: Table, network: AffineNetwork) -> Floats:
     """Mean over rows of d output / d activation, (U, C), in units of a regressor's target."""
     n_rows = min(table.n_rows, _EFFECT_ROWS)
     sample = np.linspace(0, table.n_rows - 1, n_rows).round().astype(np.int64)
-    layers = network.forward(_inputs(model, table.take(sample)).values)
+    rows = network.forward(_inputs(model, table.take(sample)).values)
     columns = [
         np.concatenate([found[k].mean(axis=0) for k in range(1, network.n_layers)])
-        for found in network.output_gradients(layers, np.eye(layers[-1].shape[1]), lowest=1)
+        for found in network.output_gradients(rows, np.eye(rows.values[-1].shape[1]), lowest=1)
     ]
     return np.asarray(np.stack(columns, axis=1) * model.targets_.output_scale)
 

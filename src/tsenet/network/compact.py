@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet.expansion.wiring import Wiring, WiringLayer
-from tsenet.network.predictor import Predictor, relu
+from tsenet.network.predictor import Activation, Predictor, activated
 
 if TYPE_CHECKING:
     from tsenet.network.tsenet import TSENet
@@ -160,7 +160,10 @@ def compacted(net: TSENet) -> TSENet:
     for level, stays in zip(levels, latents[1:], strict=True):
         unit_stays[level] = np.repeat(stays, k)
     unit_stays[top] = of_top
-    weights, biases = np.where(used.weights, graph.weight, 0), _biases(graph, used)
+    weights, biases = (
+        np.where(used.weights, graph.weight, 0),
+        _biases(graph, used, predictor.activation),
+    )
     arrays = {}
     for depth, (name, own, below, above) in enumerate(graph.parts):
         if depth < len(links):
@@ -200,11 +203,11 @@ def _smaller(wiring: Wiring, latents: list[Bools], links: list[Bools]) -> Wiring
     return Wiring(tuple(layers), names, wiring.link_rule)
 
 
-def _biases(graph: Graph, used: Used) -> NDArray[np.float64]:
+def _biases(graph: Graph, used: Used, activation: Activation) -> NDArray[np.float64]:
     """The biases of all units, with what constant units add to them; those of unused units are 0."""
     biases = graph.bias.copy()
     for _, own, *_ in graph.parts:
-        values = relu(np.where(used.constant, biases, 0.0))
+        values = np.where(used.constant, activated(biases.copy(), activation), 0.0)
         added = graph.weight[own] * values[graph.lower[own]]
         biases += np.bincount(graph.upper[own], added, biases.size)
     return np.where(used.units, biases, 0.0)

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from tsenet._system.threads import chunks
 from tsenet.errors import DataError
 from tsenet.network import kernels
-from tsenet.network.predictor import Inputs, Links, is_bag, relu
+from tsenet.network.predictor import Inputs, Links, activated, is_bag
 from tsenet.network.sparse_linear import SparseLinear
 
 if TYPE_CHECKING:
@@ -126,7 +126,8 @@ def set_principal_directions(net: TSENet, inputs: Inputs, seed: int = 0) -> None
         if k == 1:
             below = inputs.values[_sample(inputs, _FEW) if inputs.is_sparse else few]
         else:
-            below = relu(net.predictor().sums(inputs.values[few], k - 1))
+            sums = net.predictor().sums(inputs.values[few], k - 1)
+            below = activated(sums, net.options.activation)
         weight = leading_directions(layer.links, below, links.from_tree, seed)
         with torch.no_grad():
             layer.weight.copy_(torch.from_numpy(weight))

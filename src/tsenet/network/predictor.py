@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ from tsenet.expansion.wiring import Wiring, WiringLayer
 if TYPE_CHECKING:
     from tsenet.network.sparse_linear import Batch
 
+#: The non-linearity of all hidden units.
+Activation = Literal["relu", "tanh", "sigmoid"]
 Floats = NDArray[Any]  # float32 or float64, as the network's parameters
 _CHUNK_ROWS = 256  # one task of a thread
 _FEW_ROWS = 64  # with at most this many, SciPy is as fast as the kernels, and nothing is compiled
@@ -38,11 +40,15 @@ class NetworkOptions:
     linear_skip: bool = False
     units_per_latent: int = 1
     skip_dropout: float = 0.0
+    activation: Activation = "relu"
 
     def __post_init__(self) -> None:
         for name, least in {"skip_units": 0, "feature_units": 1, "units_per_latent": 1}.items():
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
+        if self.activation not in get_args(Activation):
+            known = ", ".join(map(repr, get_args(Activation)))
+            raise ValueError(f"activation must be one of {known}, not {self.activation!r}")
         for name in ("dropout", "skip_dropout"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ValueError(
@@ -229,11 +235,18 @@ class Predictor:
         The weights that each sparse layer has.
     arrays : dict of str to ndarray
         The parameters by the names that a `TSENet` gives them. They are not copied.
+    activation : {"relu", "tanh", "sigmoid"}, default="relu"
     """
 
-    def __init__(self, links: Sequence[Links], arrays: dict[str, Floats]) -> None:
+    def __init__(
+        self,
+        links: Sequence[Links],
+        arrays: dict[str, Floats],
+        activation: Activation = "relu",
+    ) -> None:
         self.links = links
         self.arrays = arrays
+        self.activation: Activation = activation
         n_skips = sum(name.startswith("skips.") for name in arrays) // 2
         #: Name of each group of the feature layer, and the level that it reads.
         self.groups = [(f"skips.{level}", level) for level in range(n_skips)]
@@ -283,13 +296,14 @@ class Predictor:
         arrays = self.arrays
         levels: list[Floats] = []
         for k in range(len(self.links)):
-            levels.append(relu(self._sums(k, levels[-1] if levels else values)))
+            sums = self._sums(k, levels[-1] if levels else values)
+            levels.append(activated(sums, self.activation))
         read = [values, *levels]
         groups = [
             _product(read[level], arrays[f"{name}.weight"]) + arrays[f"{name}.bias"]
             for name, level in self.groups
         ]
-        features = relu(np.concatenate(groups, axis=1))
+        features = activated(np.concatenate(groups, axis=1), self.activation)
         outputs = _product(features, arrays["output.weight"]).astype(np.float64)
         outputs += arrays["output.bias"]
         if "linear_skip" in arrays:
@@ -301,7 +315,7 @@ class Predictor:
         below = values
         for k in range(level):
             found = self._sums(k, below)
-            below = relu(found) if k + 1 < level else found
+            below = activated(found, self.activation) if k + 1 < level else found
         return found
 
     def _sums(self, k: int, below: Any) -> Floats:
@@ -352,9 +366,17 @@ def _product(rows: Any, weight: Floats) -> Floats:
     return np.asarray(rows @ weight)
 
 
-def relu(z: Floats) -> Floats:
+def activated(z: Floats, activation: Activation) -> Floats:
     """The non-linearity, in place; NaN stays NaN."""
-    return np.maximum(z, 0, out=z)
+    if activation == "relu":
+        return np.maximum(z, 0, out=z)
+    if activation == "tanh":
+        return np.tanh(z, out=z)
+    z *= 0.5
+    np.tanh(z, out=z)
+    z *= 0.5
+    z += 0.5
+    return z
 
 
 @lru_cache(maxsize=1)

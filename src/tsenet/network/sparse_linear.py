@@ -15,7 +15,7 @@ from torch.autograd.function import once_differentiable
 
 from tsenet.expansion.wiring import WiringLayer
 from tsenet.network import kernels
-from tsenet.network.predictor import Links
+from tsenet.network.predictor import Activation, Links
 
 
 class SparseBatch(NamedTuple):
@@ -79,7 +79,7 @@ class Drawn:
 
 
 class SparseLinear(nn.Module):
-    """ReLU of W x + b, where W has weights for the links of a wiring only.
+    """A non-linearity of W x + b, where W has weights for the links of a wiring only.
 
     The weights are one flat vector in the order of `links`; the optimiser's state and model files have the same
     size. On a CPU the products are numba kernels; on other devices, and when the module is traced for export, plain
@@ -91,6 +91,7 @@ class SparseLinear(nn.Module):
         The links between D inputs and U latents.
     k_in, k_out : int, default=1
         Units of each input and of each latent: a link is a block of ``k_in`` × ``k_out`` weights.
+    activation : {"relu", "tanh", "sigmoid"}, default="relu"
 
     Attributes
     ----------
@@ -100,8 +101,11 @@ class SparseLinear(nn.Module):
         Whether to use plain torch on a CPU too.
     """
 
-    def __init__(self, layer: WiringLayer, k_in: int = 1, k_out: int = 1) -> None:
+    def __init__(
+        self, layer: WiringLayer, k_in: int = 1, k_out: int = 1, activation: Activation = "relu"
+    ) -> None:
         super().__init__()
+        self.activation: Activation = activation
         self.links = Links.of(layer, k_in, k_out)
         self.weight = nn.Parameter(torch.zeros(self.links.n_weights))
         self.bias = nn.Parameter(torch.zeros(self.links.n_units))
@@ -121,10 +125,13 @@ class SparseLinear(nn.Module):
         if self.portable or torch.compiler.is_compiling() or x.device.type != "cpu":
             weight = self.dense_weight()
             product = x.times(weight.t()).t() if isinstance(x, SparseBatch) else weight @ x
-            return activated(product + self.bias[:, None], drawn)
+            return activated(product + self.bias[:, None], self.activation, drawn)
         if isinstance(x, SparseBatch) and x.values.requires_grad:
             raise ValueError("no gradients by the values of sparse rows: make the rows dense")
-        return _layer(self.weight, self.bias, x, self.links, drawn)
+        if self.activation == "relu":
+            return _layer(self.weight, self.bias, x, self.links, drawn, True)
+        sums = _layer(self.weight, self.bias, x, self.links, None, False)
+        return activated(sums, self.activation, drawn)
 
     def _check(self, x: Batch) -> None:
         """Refuse rows of another width, which a kernel would read past their end, or of another type."""
@@ -147,9 +154,9 @@ class SparseLinear(nn.Module):
         return f"{self.links.n_inputs}, {self.links.n_units}, weights={self.links.n_weights}"
 
 
-def activated(z: torch.Tensor, drawn: Drawn | None) -> torch.Tensor:
+def activated(z: torch.Tensor, activation: Activation, drawn: Drawn | None) -> torch.Tensor:
     """The non-linearity and dropout in plain torch."""
-    found = torch.relu(z)
+    found: torch.Tensor = getattr(torch, activation)(z)
     if drawn is None:
         return found
     factors = torch.from_numpy(drawn.factors(tuple(found.shape)))
@@ -157,7 +164,7 @@ def activated(z: torch.Tensor, drawn: Drawn | None) -> torch.Tensor:
 
 
 class _Layer(torch.autograd.Function):
-    """Dropout of ReLU(W x + b) by kernels, for a batch of sparse rows, or dense ones (D, B)."""
+    """W x + b by kernels, for a batch of sparse rows, or dense ones (D, B); rectified, then dropout, if asked for."""
 
     @staticmethod
     def forward(
@@ -167,6 +174,7 @@ class _Layer(torch.autograd.Function):
         x: Batch,
         links: Links,
         drawn: Drawn | None,
+        rectify: bool,
     ) -> torch.Tensor:
         weights, biases = _array(weight).reshape(-1, links.k), _array(bias)
         ctx.is_sparse = isinstance(x, SparseBatch)
@@ -178,10 +186,11 @@ class _Layer(torch.autograd.Function):
         else:
             ctx.rows = _array(x)
             kernels.units_forward(links.by_latent, weights, biases, ctx.rows, out)
-        numbers = np.empty((0, 0), np.uint8) if drawn is None else drawn.draw(out.shape)
-        below, scale = (0, 1.0) if drawn is None else (drawn.below, drawn.scale)
-        kernels.activate(numbers, below, scale, out)
-        ctx.scale, ctx.links = scale, links
+        scale = 1.0 if drawn is None else drawn.scale
+        if rectify:
+            numbers = np.empty((0, 0), np.uint8) if drawn is None else drawn.draw(out.shape)
+            kernels.activate(numbers, 0 if drawn is None else drawn.below, scale, out)
+        ctx.scale, ctx.links, ctx.rectify = scale, links, rectify
         found = torch.from_numpy(out)
         ctx.save_for_backward(weight, found)
         return found
@@ -192,8 +201,10 @@ class _Layer(torch.autograd.Function):
         links: Links = ctx.links
         flat, active = (_array(saved) for saved in ctx.saved_tensors)
         weight = flat.reshape(-1, links.k)
-        delta = StepMemory.new(active.shape, active.dtype)
-        kernels.activate_backward(ctx.scale, active, _array(grad), delta)
+        delta = _array(grad)
+        if ctx.rectify:
+            delta = StepMemory.new(active.shape, active.dtype)
+            kernels.activate_backward(ctx.scale, active, _array(grad), delta)
         gradient = StepMemory.new(weight.shape, weight.dtype)
         gradient.fill(0)
         moved = None
@@ -208,7 +219,7 @@ class _Layer(torch.autograd.Function):
             torch.from_numpy(gradient.reshape(-1)),
             torch.from_numpy(delta).sum(dim=1),
             torch.from_numpy(moved) if moved is not None and moved.size else None,
-            *(None,) * 2,
+            *(None,) * 3,
         )
 
 

@@ -13,7 +13,7 @@ from torch import nn
 
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.initial_weights import draw_weights
-from tsenet.network.predictor import NetworkOptions, Predictor
+from tsenet.network.predictor import Activation, NetworkOptions, Predictor
 from tsenet.network.sparse_linear import Batch, Drawn, SparseBatch, SparseLinear, activated
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class TSENet(nn.Module):
     feature_units : int, default=100
         Width of the group that reads the top level. Raise it if the top level is wide.
     dropout : float, default=0.5
-        Rate after each rectifier (ReLU), in training mode. Lower it for narrow layers or many rows.
+        Rate after each non-linearity, in training mode. Lower it for narrow layers or many rows.
     linear_skip : bool, default=False
         Whether the outputs also read the input directly, by weights that start at 0. Logistic regression is then a
         special case of the network (wide and deep).
@@ -75,6 +75,8 @@ class TSENet(nn.Module):
         k weights. Raise it if the wiring has few latents, or to let a latent tell more than one thing.
     skip_dropout : float, default=0.0
         Share of the training steps in which all skip groups give 0, so that the backbone learns to do without them.
+    activation : {"relu", "tanh", "sigmoid"}, default="relu"
+        The non-linearity of all hidden units.
 
     Attributes
     ----------
@@ -117,12 +119,19 @@ class TSENet(nn.Module):
         seed: int | None = 0,
         units_per_latent: int = 1,
         skip_dropout: float = 0.0,
+        activation: Activation = "relu",
     ) -> None:
         super().__init__()
         if n_outputs < 1:
             raise ValueError(f"a network needs at least one output: n_outputs={n_outputs}")
         self.options = NetworkOptions(
-            skip_units, feature_units, dropout, linear_skip, units_per_latent, skip_dropout
+            skip_units,
+            feature_units,
+            dropout,
+            linear_skip,
+            units_per_latent,
+            skip_dropout,
+            activation,
         )
         n_inputs, *n_latents = wiring.layer_sizes
         sizes = (n_inputs, *(units_per_latent * n for n in n_latents))
@@ -132,7 +141,7 @@ class TSENet(nn.Module):
         self.dropout = dropout
         self._generator: np.random.Generator | None = None
         self.layers: Iterable[SparseLinear] = _list(
-            SparseLinear(layer, units_per_latent if k else 1, units_per_latent)
+            SparseLinear(layer, units_per_latent if k else 1, units_per_latent, activation)
             for k, layer in enumerate(wiring.layers)
         )
         self.skips: Iterable[DenseGroup] = _list(
@@ -192,7 +201,8 @@ class TSENet(nn.Module):
             groups = [
                 skip(level) for skip, level in zip(self.skips, [below, *levels], strict=False)
             ]
-        features = activated(torch.cat([*groups, self.top(levels[-1])]), drawn)
+        sums = torch.cat([*groups, self.top(levels[-1])])
+        features = activated(sums, self.options.activation, drawn)
         outputs: torch.Tensor = self.output(features)
         if self.linear_skip is not None:
             outputs = outputs + _linear(below, self.linear_skip)
@@ -225,7 +235,7 @@ class TSENet(nn.Module):
                 for name, parameter in self.named_parameters()
             }
             links = [layer.links for layer in self.layers]
-            made = _predictors[self] = Predictor(links, arrays)
+            made = _predictors[self] = Predictor(links, arrays, self.options.activation)
         return made
 
     def unit_names(self) -> tuple[tuple[str, ...], ...]:

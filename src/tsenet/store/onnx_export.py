@@ -192,15 +192,16 @@ def _tf_idf(graph: _Graph, counts: str, scale: Floats) -> str:
 
 def _network(graph: _Graph, net: TSENet, rows: str) -> str:
     """Raw outputs (C, N) of scaled rows (D, N)."""
+    activation = net.options.activation.capitalize()  # Relu, Tanh or Sigmoid
     levels = [rows]
     for layer in net.layers:
         summed = _sparse(graph, layer, levels[-1])
-        levels.append(graph.node("Relu", _plus(graph, summed, layer.bias)))
+        levels.append(graph.node(activation, _plus(graph, summed, layer.bias)))
     groups = [*zip(net.skips, levels, strict=False), (net.top, levels[-1])]
     parts = [
         _plus(graph, _dense(graph, group.weight, level), group.bias) for group, level in groups
     ]
-    features = graph.node("Relu", graph.node("Concat", *parts, axis=0))
+    features = graph.node(activation, graph.node("Concat", *parts, axis=0))
     outputs = _plus(graph, _dense(graph, net.output.weight, features), net.output.bias)
     if net.linear_skip is None:
         return outputs

@@ -36,7 +36,7 @@ from tsenet._system.seeds import seed_number, seed_sequence
 from tsenet.errors import DataError
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.initial_weights import set_log_odds, set_principal_directions
-from tsenet.network.predictor import Inputs, NetworkOptions, is_bag
+from tsenet.network.predictor import Activation, Inputs, NetworkOptions, is_bag
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress
 from tsenet.training.folder import FolderRows
@@ -108,6 +108,7 @@ class Recipe:
     units_per_latent: int | None = None
     linear_skip: bool | Literal["auto"] = "auto"
     skip_dropout: float = 0.0
+    activation: Activation = "relu"
     init: Literal["random", "log-odds", "principal"] = "principal"
     learning_rate: float | None = None
     batch_size: int | None = None
@@ -140,6 +141,7 @@ class Recipe:
             linear_skip=linear_skip,
             units_per_latent=units if self.units_per_latent is None else self.units_per_latent,
             skip_dropout=self.skip_dropout,
+            activation=self.activation,
         )
 
     @property
