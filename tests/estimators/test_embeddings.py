@@ -52,6 +52,27 @@ def test_a_network_of_words_learns_from_embeddings(taught: TSENetClassifier) -> 
     assert np.array_equal(taught.wiring_.layers[0].indices, alone.wiring_.layers[0].indices)
 
 
+def test_the_score_is_that_of_what_predicts() -> None:
+    """Words that say nothing, and vectors that say all: the teacher is right, predictions of words alone are not."""
+    rng = np.random.default_rng(0)
+    words = csr_array((rng.random((N_ROWS, 60)) < 0.1).astype(np.float32))
+    few = np.where(np.arange(N_ROWS) < 90, SUBJECT, -1)
+    model = TSENetClassifier(unlabeled=-1, **QUICK).fit(words, few, embeddings=VECTORS)
+    score = model.cv_score_
+    assert score is not None
+    assert (score.scored, score.n_rows) == ("student", 90)
+    assert abs(score.value - model.score(words[90:], SUBJECT[90:])) < 0.15
+    assert score.value < 0.6
+    assert "without embeddings" in str(score)
+
+    both = TSENetClassifier(unlabeled=-1, **QUICK)
+    both.fit(words, few, embeddings=VECTORS, inputs="both")
+    score = both.cv_score_
+    assert score is not None
+    assert score.scored == "teacher"
+    assert score.value > 0.95
+
+
 def test_the_order_of_the_rows_does_not_matter(taught: TSENetClassifier) -> None:
     order = np.random.default_rng(2).permutation(N_ROWS)
     again = TSENetClassifier(unlabeled=-1, **QUICK)

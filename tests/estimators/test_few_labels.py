@@ -185,7 +185,8 @@ def test_probabilities_of_few_labels_are_calibrated() -> None:
     assert abs(shares.max(axis=1).mean() - right.mean()) < 0.05
     score = model.cv_score_
     assert score is not None
-    assert (score.metric, score.n_rows) == ("accuracy", 300)
+    assert (score.metric, score.n_rows, score.scored) == ("accuracy", 300, "teacher")
+    assert score.unseen_share == 0
     assert score.low - 0.05 < right.mean() < score.high + 0.05
 
 
@@ -213,6 +214,25 @@ def test_one_label_of_each_class_is_enough(n_rows: int) -> None:
     model.fit(words, classes, embeddings=vectors, inputs="both")
     assert model.cv_score_ is None
     assert np.isfinite(model.predict_proba(words, vectors)).all()
+
+
+def test_the_score_tells_how_many_classes_have_no_label() -> None:
+    """Of 400 rows of 40 classes a dozen classes have a label, most of them one: half of the rows are of others."""
+    rng = np.random.default_rng(0)
+    classes = rng.integers(40, size=400)
+    words = csr_array(np.eye(40)[classes] + (rng.random((400, 40)) < 0.02))
+    few = np.where(np.arange(400) < 20, classes, -1)
+    model = TSENetClassifier(unlabeled=-1, random_state=0, max_epochs=3).fit(words, few)
+    score = model.cv_score_
+    assert score is not None
+    unseen = ~np.isin(classes[20:], classes[:20])
+    counts = np.bincount(classes[:20])
+    assert score.unseen_share == (counts == 1).sum() / 20
+    assert abs(score.unseen_share - unseen.mean()) < 0.25
+    assert score.n_rows == 20 - (counts == 1).sum()
+    assert f"about {score.unseen_share:.0%} of all rows are of classes without a label" in str(
+        score
+    )
 
 
 def test_one_labelled_row_is_refused() -> None:

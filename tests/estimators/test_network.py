@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.model_selection import GridSearchCV
@@ -369,15 +370,15 @@ def test_constant_columns_only(kinds: NDArray[Any]) -> None:
 def test_clear_errors(fitted: TSENetClassifier, rows: Floats, kinds: NDArray[Any]) -> None:
     with pytest.raises(ValueError, match="features"):
         fitted.predict(rows[:, :5])
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(DataError, match="X has 600 rows, but y has 599"):
         TSENetClassifier().fit(rows, kinds[:-1])
     with pytest.raises(DataError, match="must hold 0, 1 or NaN"):
         TSENetClassifier().fit(rows, np.full((600, 2), 3))
-    with pytest.raises(ValueError, match=r"sample_weight.shape == \(1,\), expected \(600,\)"):
+    with pytest.raises(DataError, match="but sample_weight has 1:"):
         TSENetClassifier().fit(rows, kinds, sample_weight=[1.0])
     with pytest.raises(DataError, match="numbers"):
         TSENetRegressor().fit(rows, kinds)
-    with pytest.raises(ValueError, match="infinity"):
+    with pytest.raises(DataError, match="infinite"):
         TSENetRegressor().fit(rows, np.where(kinds == "red", np.inf, 1.0))
     with pytest.raises(NotFittedError):
         TSENetClassifier().predict_proba(rows)
@@ -441,3 +442,29 @@ def test_a_loaded_model_can_go_on(rows: Floats, kinds: NDArray[Any], tmp_path: P
     for each in (model, again):
         each.partial_fit(rows, kinds)
     assert np.array_equal(again.predict_proba(rows), model.predict_proba(rows))
+
+
+def test_one_row_of_a_frame_is_a_frame_of_one_row() -> None:
+    frame = load_iris(as_frame=True).data
+    model = TSENetClassifier(random_state=0, max_epochs=1).fit(frame, np.arange(150) % 3)
+    with pytest.raises(DataError, match=r"a Series.*df.iloc\[\[0\]\]"):
+        model.predict(frame.iloc[0])
+    assert model.predict(frame.iloc[[0]]).shape == (1,)
+
+
+def test_targets_and_weights_of_another_length_are_refused_in_our_words() -> None:
+    X, y = load_iris(return_X_y=True)
+    for make in (TSENetClassifier, TSENetRegressor):
+        model = make(random_state=0, max_epochs=1)
+        with pytest.raises(DataError, match="X has 150 rows, but y has 149"):
+            model.fit(X, y[1:])
+        with pytest.raises(DataError, match="X has 150 rows, but sample_weight has 149"):
+            model.fit(X, y, sample_weight=np.ones(149))
+        for wrong in (np.ones((150, 1)), ["a"] * 150, -np.ones(150), np.zeros(150)):
+            with pytest.raises(DataError, match="sample_weight"):
+                model.fit(X, y, sample_weight=wrong)
+        model.fit(X, y)
+        with pytest.raises(DataError, match="X has 150 rows, but y has 149"):
+            model.score(X, y[1:])
+        with pytest.raises(DataError, match="sample_weight has 3"):
+            model.score(X, y, sample_weight=[1, 1, 1])

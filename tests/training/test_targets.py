@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.utils.class_weight import compute_sample_weight
 
 from tests.training.examples import labelled
-from tsenet.errors import DataError
+from tsenet.errors import DataError, TSENetError
 from tsenet.network.predictor import Inputs
 from tsenet.training.targets import (
     BinaryLoss,
@@ -29,6 +30,7 @@ from tsenet.training.targets import (
     read_targets,
     score_of,
     targets_from_parts,
+    warn_of_quantity,
 )
 
 
@@ -193,9 +195,21 @@ def test_other_targets_than_before_are_refused(targets: Any, y: Any, says: str) 
         (["", " "], True, "no label: all 2 rows"),
         (["a", 1, 2], True, "mixes texts and other values, such as 'a' and 1"),
         ([np.nan, np.nan], False, "no known value: all 2 rows"),
-        ([[np.inf, 1.0]], False, "infinity"),
-        ([np.inf, 1.0], False, "infinity"),
-        (np.zeros((2, 2, 2)), False, "1-D or 2-D"),
+        ([[np.inf, 1.0]], False, "infinite"),
+        ([np.inf, 1.0], False, "infinite"),
+        (np.zeros((2, 2, 2)), False, "has the shape"),
+        ([0.5, 1.5], True, "Unknown label type: y holds numbers with fractions, such as 0.5"),
+        ([np.inf, 1.0], True, "infinite"),
+        (np.array([b"a", b"b"]), True, "bytes"),
+        (np.array(["2024-05-31", "2024-06-01"], "datetime64[D]"), True, "dates.*astype"),
+        (pd.Series(pd.to_datetime(["2024-05-31", None])), False, "dates"),
+        (np.array([1j, 2j]), False, "complex"),
+        ([{1}, {2}], True, "but holds .1., a set"),
+        ([2**70, 1], True, "more than 64 bits"),
+        ([[1], [2, 3]], True, "different lengths"),
+        (3, True, "has the shape"),
+        ([], True, "empty"),
+        (np.zeros((2, 0)), True, "no columns"),
     ],
 )
 def test_bad_targets_are_refused(y: Any, classification: bool, says: str) -> None:
@@ -245,3 +259,59 @@ def test_scores_of_labels_take_a_weight_for_each_label() -> None:
     assert score is not None
     assert score(held, outputs) == 1.0
     assert score(held._replace(weights=None), outputs) == pytest.approx((2 / 3 + 1) / 2)
+
+
+def test_many_different_numbers_are_more_likely_a_quantity() -> None:
+    with pytest.warns(UserWarning, match="30 different numbers in 40 rows"):
+        warn_of_quantity(read_targets(np.r_[np.arange(30), np.zeros(10, int)], True))
+    with pytest.warns(UserWarning, match="--task regression"):
+        warn_of_quantity(read_targets([f"{k}.5" for k in range(30)], True))
+    warn_of_quantity(read_targets([f"word {k}" for k in range(30)], True))  # names
+    warn_of_quantity(read_targets(np.arange(20), True))  # few
+    warn_of_quantity(read_targets(np.repeat(np.arange(30), 3), True))  # most in several rows
+
+
+ODD_VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.integers(-(2**80), 2**80),
+    st.floats(),
+    st.complex_numbers(),
+    st.text(max_size=3),
+    st.binary(max_size=2),
+    st.datetimes(),
+    st.tuples(st.integers(0, 1)),
+    st.sets(st.integers(0, 1)),
+    st.decimals(allow_nan=False),
+)
+
+
+@given(
+    st.one_of(
+        ODD_VALUES,
+        ODD_VALUES.flatmap(lambda value: st.lists(st.sampled_from([value, None, 1]), max_size=6)),
+        st.lists(ODD_VALUES, max_size=6),
+        st.lists(st.lists(ODD_VALUES, max_size=3), max_size=4),
+        hnp.arrays(
+            st.one_of(hnp.scalar_dtypes(), hnp.byte_string_dtypes(), hnp.unicode_string_dtypes()),
+            hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4),
+        ),
+    ),
+    st.booleans(),
+)
+@settings(max_examples=600, deadline=None)
+@pytest.mark.filterwarnings("ignore:A column-vector y was passed")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of comparisons within NumPy
+def test_any_target_is_read_or_refused_in_our_words(y: Any, classification: bool) -> None:
+    """And what is read can be learned, encoded, decoded and written, or is refused in our words too."""
+    try:
+        read = read_targets(y, classification)
+        targets = learn_targets(read, classification)
+    except TSENetError:
+        return
+    encoded = targets.encode(read)
+    assert len(encoded) == len(read.values)
+    meta, arrays = targets.to_parts()
+    again = targets_from_parts(json.loads(json.dumps(meta)), arrays)
+    assert np.array_equal(again.encode(read), encoded, equal_nan=True)

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 #: Whole numbers from 0, 1 and 2 on, what ``n_jobs`` may be, and the options of :func:`tsenet.learn_tree`.
 FROM_0, FROM_1, FROM_2 = (Interval(Integral, least, None, closed="left") for least in range(3))
 THREADS = [FROM_1, Options(Integral, {-1}), None]
+#: Parameters that do not change the model.
+_OF_SESSION = ("n_jobs", "progress", "verbose")
 TREE_CONSTRAINTS: dict[str, list[Any]] = {
     "max_island": [FROM_2],
     "max_top": [FROM_1],
@@ -206,6 +208,12 @@ def as_json(value: Any) -> Any:
     if isinstance(value, list | tuple | np.ndarray):
         return [as_json(each) for each in value]
     return value if isinstance(value, bool | int | float | str | None) else None
+
+
+def saved_params(estimator: BaseEstimator) -> dict[str, Any]:
+    """The parameters that a model file holds: all but those of the machine and the session that fitted it."""
+    params = estimator.get_params(deep=False)
+    return {name: as_json(value) for name, value in params.items() if name not in _OF_SESSION}
 
 
 def vectorizer_parts(model: Any, words: Sequence[str]) -> dict[str, Any]:

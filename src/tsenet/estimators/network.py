@@ -21,11 +21,7 @@ from sklearn.base import (
     is_classifier,
 )
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_consistent_length,
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_is_fitted
 
 from tsenet._system.seeds import seed_sequence
 from tsenet.data.order import canonical_order, duplicate_groups, repeats_of
@@ -49,6 +45,7 @@ from tsenet.estimators.base import (
     fill_vectorizer,
     folder_of,
     keep_columns,
+    saved_params,
     tables_of,
     vectorizer_parts,
 )
@@ -77,6 +74,7 @@ from tsenet.training.targets import (
     read_targets,
     score_of,
     warn_of_marker,
+    warn_of_quantity,
 )
 
 if TYPE_CHECKING:
@@ -391,18 +389,14 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         else:
             check_columns(self, table)
         given = self._read_targets(y)
-        check_consistent_length(table.values, given.values)
+        _check_length("y", given.values, table.n_rows)
         if table.n_rows < 2 and reset:
             raise DataError(f"{name} needs at least two rows, got n_samples = {table.n_rows}")
         vectors = weights = None
         if embeddings is not None:
             vectors = _checked_embeddings(embeddings, table.n_rows)
         if sample_weight is not None:
-            weights = _check_sample_weight(
-                *(sample_weight, table.values), dtype=np.float64, ensure_non_negative=True
-            )
-            if not weights.any():
-                raise DataError("all of sample_weight is zero: no row has any weight")
+            weights = _checked_weights(sample_weight, table.n_rows)
             repeated = repeats_of(weights)
             chosen = np.flatnonzero(weights) if repeated is None else repeated
             weights = weights[chosen] if repeated is None else None
@@ -435,8 +429,10 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
     def _learn_targets(self, given: GivenTargets, classes: Any = None) -> NDArray[Any]:
         """Learn what the targets are, and encode them."""
         self.targets_: Any = learn_targets(given, is_classifier(self), classes)
-        if is_classifier(self) and self.unlabeled is None:
-            warn_of_marker(given)
+        if is_classifier(self):
+            warn_of_quantity(given)
+            if self.unlabeled is None:
+                warn_of_marker(given)
         return self.targets_.encode(given)
 
     def _labelled(self, checked: CheckedRows) -> Labelled:
@@ -702,8 +698,8 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         self._importances, self._importance_rows = None, importance_rows(inputs)
         self.net_, self.history_ = trained.net, trained.history
         self.cv_score_ = None
-        if trained.unseen is not None:
-            self.cv_score_ = cross_validated_score(self.targets_, *trained.unseen)
+        if trained.held_out is not None:
+            self.cv_score_ = cross_validated_score(self.targets_, trained.held_out)
         self._network_options = trained.net.options
 
     def prune(self, n_parameters: int, X: Any) -> Self:
@@ -882,9 +878,10 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         history = self.history_.to_dict()
         del history["seconds"]  # the same seed gives the same bytes, at any speed
         meta = {
-            "params": as_json(
-                {**self.get_params(deep=False), "class_weight": _as_pairs(self.class_weight)}
-            ),
+            "params": {
+                **saved_params(self),
+                "class_weight": as_json(_as_pairs(self.class_weight)),
+            },
             "has_wiring": self.wiring is not None,
             "tree": None,
             "rule": rule.to_dict(),
@@ -896,7 +893,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             "pruned": self._pruned,
             "counts": scaling.counts,
             "source": self.source_,
-            "cv_score": None if self.cv_score_ is None else list(self.cv_score_),
+            "cv_score": None if self.cv_score_ is None else self.cv_score_._asdict(),
             **vectorizer_parts(self, rule.names_in),
         }
         arrays = {
@@ -948,7 +945,8 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         if of_embeddings:
             model._of_embeddings = _linear_of(of_embeddings, parts.targets.loss.n_outputs)
         if meta["cv_score"] is not None:
-            model.cv_score_ = CrossValidatedScore(*meta["cv_score"])
+            model.cv_score_ = CrossValidatedScore(**meta["cv_score"])
+            model.cv_score_.validate()
         links = Links.of_wiring(parts.wiring, parts.options.units_per_latent)
         model._stored = Predictor(links, parts.weights, parts.options.activation)
         model._pruned = bool(meta["pruned"])
@@ -975,8 +973,10 @@ class TSENetClassifier(ClassifierMixin, TSENetEstimator):
     cv_score_ : CrossValidatedScore or None
         Score of labelled rows that were held out in turn, with a 95 % interval: accuracy, or R² of a regressor. It
         costs no labels; the model itself is fitted to all of them. Where some rows have no label it is that of the
-        linear teacher, which the network follows. None after ``init="random"``, ``linear_skip=False`` and
-        ``partial_fit``; a saved model keeps it.
+        linear teacher, which the network follows; where predictions read no embeddings but the teacher does, that of a
+        linear model that reads none either. ``cv_score_.scored`` says which, and ``cv_score_.unseen_share`` what share
+        of the rows is of classes without any label, as far as one can tell. None after ``init="random"``,
+        ``partial_fit``, and ``linear_skip=False`` if all rows are labelled; a saved model keeps it.
     feature_importances_ : ndarray (V,)
         Importance of each column; the sum is 1.
     n_parameters_ : int
@@ -1074,7 +1074,7 @@ class TSENetClassifier(ClassifierMixin, TSENetEstimator):
         check_is_fitted(self, "history_")
         values, known = self._read_targets(y)
         predicted = self.predict(X, embeddings)
-        check_consistent_length(predicted, values, sample_weight)
+        _check_length("y", values, len(predicted))
         if predicted.shape != values.shape or _are_texts(predicted) != _are_texts(values):
             raise DataError(
                 f"y does not hold what the model predicts: it holds {values.tolist()[0]!r}, "
@@ -1083,7 +1083,9 @@ class TSENetClassifier(ClassifierMixin, TSENetEstimator):
         right = predicted == values
         if values.ndim == 2:
             right = (right | np.isnan(values)).all(axis=1)
-        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        weights = None
+        if sample_weight is not None:
+            weights = _checked_weights(sample_weight, len(predicted))[known]
         return float(np.average(right[known], weights=weights))
 
     def suggest(self, X: Any, n: int = 20) -> NDArray[np.int64]:
@@ -1189,12 +1191,15 @@ n_features_in_, feature_names_in_, vectorizer_, source_
         outputs = self._outputs(X, embeddings)
         # R² does not change with shift and scale, and squares of scaled values do not overflow
         values = self.targets_.encode(self._read_targets(y))
-        check_consistent_length(outputs, values, sample_weight)
+        _check_length("y", values, len(outputs))
+        of_row = None
+        if sample_weight is not None:
+            of_row = _checked_weights(sample_weight, len(outputs))
         scores = []
         for true, answer in zip(values.reshape(len(values), -1).T, outputs.T, strict=True):
             known = ~np.isnan(true)
             if known.any():
-                weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+                weights = None if of_row is None else of_row[known]
                 scores.append(r2_score(true[known], answer[known], sample_weight=weights))
         return float(np.mean(scores))
 
@@ -1237,6 +1242,34 @@ def _typical_rows(parts: list[Any], importance: NDArray[np.float64], n: int) -> 
     distance[found.labels_[:, None] != np.arange(n)] = np.inf
     first = np.argsort(-np.bincount(found.labels_, weight, n), kind="stable")
     return np.asarray(distance.argmin(axis=0)[first])
+
+
+def _check_length(name: str, values: Any, n_rows: int) -> None:
+    """Refuse targets or weights that do not have one entry for each row."""
+    if len(values) != n_rows:
+        raise DataError(
+            f"X has {n_rows:,} rows, but {name} has {len(values):,}: give one for each row, in the same order"
+        )
+
+
+def _checked_weights(given: Any, n_rows: int) -> NDArray[np.float64]:
+    """Weights of the rows: (N,)."""
+    try:
+        weights = np.asarray(given, np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"sample_weight must be an array of numbers: {error}") from error
+    if weights.ndim == 0:
+        weights = np.full(n_rows, weights)
+    if weights.ndim != 1:
+        raise DataError(
+            f"sample_weight must hold a number for each row, (N,), but has the shape {weights.shape}"
+        )
+    _check_length("sample_weight", weights, n_rows)
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise DataError("sample_weight must hold finite numbers that are not negative")
+    if not weights.any():
+        raise DataError("all of sample_weight is zero: no row has any weight")
+    return weights
 
 
 def _checked_embeddings(given: Any, n_rows: int) -> NDArray[np.float64]:

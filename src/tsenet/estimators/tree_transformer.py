@@ -13,9 +13,9 @@ from tsenet.data.table import Table
 from tsenet.estimators.base import (
     TREE_CONSTRAINTS,
     TableEstimator,
-    as_json,
     check_columns,
     keep_columns,
+    saved_params,
 )
 from tsenet.scale.blocks import is_outside_memory
 from tsenet.skeleton.hlta import learn_tree
@@ -134,10 +134,10 @@ class LatentTreeTransformer(TransformerMixin, TableEstimator):
         return np.array(self.tree_.latent_names, dtype=object)
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """The file form: parameters and tree. Random state and progress are kept only if they are plain values."""
+        """The file form: parameters and tree. A random state is kept only if it is a plain value."""
         check_is_fitted(self)
         tree, arrays = self.tree_.to_parts()
-        return {"params": as_json(self.get_params(deep=False)), "tree": tree}, arrays
+        return {"params": saved_params(self), "tree": tree}, arrays
 
     @classmethod
     def from_parts(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:

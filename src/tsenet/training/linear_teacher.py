@@ -18,6 +18,7 @@ A sum of linear models is one linear model, so without embeddings it can also be
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -277,6 +278,8 @@ class LinearTeacher(NamedTuple):
         Fold of each labelled row; −1 for rows that were never held out.
     held_out : float64 (held out, C)
         For the rows with a fold, in their order, by a model fitted without that fold.
+    without : callable
+        ``without(k)``: outputs for all rows, (N, C), of the teacher fitted without fold k.
     """
 
     model: Linear
@@ -284,6 +287,7 @@ class LinearTeacher(NamedTuple):
     outputs: Floats
     fold: Ints
     held_out: Floats
+    without: Callable[[int], Floats]
 
 
 def fit_linear_teacher(
@@ -392,6 +396,7 @@ class _Fit:
             self._outputs(parts, share, -1),
             self.fold_of_all,
             _blended(parts, share),
+            lambda fold: self._outputs(parts, share, fold),
         )
 
     def _with_embeddings(

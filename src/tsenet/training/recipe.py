@@ -42,6 +42,7 @@ from tsenet.progress import Progress
 from tsenet.training.folder import FolderRows
 from tsenet.training.linear_teacher import (
     Linear,
+    LinearTeacher,
     blend_weights,
     calibrated_score,
     fit_linear_teacher,
@@ -54,12 +55,14 @@ from tsenet.training.linear_teacher import (
 from tsenet.training.loop import AdamState, Engine, TrainingOptions, train
 from tsenet.training.pruning import zeros_stay
 from tsenet.training.targets import (
+    HeldOut,
     History,
     Labelled,
     Loss,
     MulticlassLoss,
     RegressionLoss,
     Score,
+    unseen_share,
 )
 
 Floats = NDArray[np.float64]
@@ -229,8 +232,8 @@ class TrainedNetwork:
     history : History
     adam : AdamState
         With which training can continue.
-    unseen : tuple of Labelled and ndarray, or None
-        Labelled rows, and outputs (n, C) for them by models that had not seen them; None where no row was held out.
+    held_out : HeldOut or None
+        Labelled rows, and outputs for them by models that had not seen them; None where no row was held out.
     of_embeddings : Linear or None
         What embeddings add to the outputs of the network, if predictions read them too.
     """
@@ -238,7 +241,7 @@ class TrainedNetwork:
     net: TSENet
     history: History
     adam: AdamState
-    unseen: tuple[Labelled, Floats] | None = None
+    held_out: HeldOut | None = None
     of_embeddings: Linear | None = None
 
 
@@ -411,9 +414,29 @@ class NetworkFit(Trainer):
                 assert self.embeddings is not None
                 answers = answers + trained.of_embeddings(self.embeddings[fresh])
             trained = _scaled(trained, match_confidence(confident, answers, self.loss))
-        held = self.labelled.take(teacher.fold >= 0)
-        unseen = (held, teacher.held_out) if held.n_rows else None
-        return replace(trained, unseen=unseen)
+        return replace(trained, held_out=self._held_out(teacher, softness, fresh))
+
+    def _held_out(self, teacher: LinearTeacher, softness: float, fresh: Ints) -> HeldOut | None:
+        """Outputs of labelled rows by linear models that had not seen them, and read what predictions read."""
+        labelled, fold = self.labelled, teacher.fold
+        held = labelled.take(fold >= 0)
+        if not held.n_rows:
+            return None
+        share = unseen_share(labelled.targets) if isinstance(self.loss, MulticlassLoss) else 0.0
+        if self.embeddings is None or self.keep_embeddings:
+            return HeldOut(held, teacher.held_out, "teacher", share)
+
+        # The teacher knows more of these rows than predictions will: a student of words alone takes its place. It is
+        # taught about all rows but these, by a teacher without their labels.
+        outputs = np.empty((labelled.n_rows, self.loss.n_outputs))
+        for k in np.unique(fold[fold >= 0]):
+            is_held = fold == k
+            left_out = np.concatenate([fresh, labelled.rows[is_held]])
+            fitter = replace(self, labelled=labelled.take(~is_held))
+            taught = fitter._pseudo_labelled(softness * teacher.without(k), left_out)
+            student = fit_student(taught, self.loss)
+            outputs[is_held] = student(self.inputs.values[labelled.rows[is_held]])
+        return HeldOut(held, outputs[fold >= 0], "student", share)
 
     def _fresh_rows(self) -> Ints:
         """Some rows without labels from which nothing is learned."""
@@ -475,7 +498,7 @@ class NetworkFit(Trainer):
             factor = float(np.clip(share[1], 1 / _MAX_RESCALING, _MAX_RESCALING))
             trained = _scaled(trained, factor)
         blended = share[0] * by_teacher + share[1] * by_network
-        return replace(trained, unseen=(held, blended))
+        return replace(trained, held_out=HeldOut(held, blended, "network"))
 
     def _fit_alone(self) -> TrainedNetwork:
         """A network without a linear skip."""

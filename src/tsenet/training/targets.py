@@ -19,9 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from tsenet.data.scaling import overflow_safe_scale
 from tsenet.data.table import canonical_csr
@@ -34,7 +33,16 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.floating[Any]]
 
+_MANY_CLASSES = 20  # from here on, classes that are numbers may be a quantity
 _DRAWS = 400  # of the bootstrap
+#: Types of arrays that hold no targets.
+_KINDS_REFUSED = {
+    "S": "bytes",
+    "M": "dates",
+    "m": "differences of times",
+    "c": "complex numbers",
+    "V": "records",
+}
 _SERIES = ("train_loss", "validation_loss", "validation_score", "learning_rate", "seconds")
 
 
@@ -394,7 +402,9 @@ def learn_targets(given: GivenTargets, classification: bool, classes: Any = None
         return ValueTargets.learn(y)
     if y.ndim == 2:
         return LabelTargets(y.shape[1])
-    return ClassTargets.learn(y[given.known] if classes is None else np.asarray(classes))
+    if classes is not None:
+        return ClassTargets.learn(read_targets(classes, classification).values)
+    return ClassTargets.learn(y[given.known])
 
 
 def is_known(targets: NDArray[Any]) -> NDArray[np.bool_]:
@@ -475,19 +485,60 @@ def warn_of_marker(given: GivenTargets) -> None:
         )
 
 
+def warn_of_quantity(given: GivenTargets) -> None:
+    """Warn where classes are more likely a quantity: many different numbers, most of them in one row."""
+    y = given.values[given.known]
+    if y.ndim != 1:
+        return
+    classes = np.unique(y)
+    if classes.size <= max(_MANY_CLASSES, y.size // 2):
+        return
+    try:
+        classes.astype(np.float64)
+    except ValueError:  # names
+        return
+    warnings.warn(
+        f"y holds {classes.size:,} different numbers in {y.size:,} rows, each learned as a class of its own. If they "
+        "are a quantity, fit TSENetRegressor (tsenet fit: --task regression)",
+        UserWarning,
+        stacklevel=5,  # where fit() was called
+    )
+
+
 def _array_of(y: Any) -> NDArray[Any]:
-    """Targets as an array; a sparse matrix of labels becomes dense."""
+    """Targets as an array (N,) or (N, C); a sparse matrix of labels becomes dense.
+
+    Raises
+    ------
+    DataError
+        If ``y`` has another shape, or holds what can be no target, such as dates.
+    """
     if sp.issparse(y):
         return np.asarray(canonical_csr(y).toarray())
     if isinstance(y, np.ma.MaskedArray):
-        objects = y.data.astype(object)
-        objects[np.ma.getmaskarray(y)] = None
-        return np.asarray(objects)
-    given: NDArray[Any] = np.asarray(y)
-    if given.dtype.kind != "U" or not isinstance(y, list | tuple):
-        return given
-    objects = np.array(y, dtype=object)  # among strings, NumPy turns NaN into the text "nan"
-    return given if all(isinstance(value, str) for value in objects.flat) else objects
+        given: NDArray[Any] = y.data.astype(object)
+        given[np.ma.getmaskarray(y)] = None
+    else:
+        try:
+            given = np.asarray(y)
+        except ValueError as error:
+            raise DataError(
+                "the rows of y have different lengths: y must hold one target for each row, or as many for each"
+            ) from error
+    if given.ndim not in (1, 2):
+        raise DataError(
+            f"y must hold a target for each row, (N,), or several, (N, C), but has the shape {given.shape}"
+        )
+    if given.dtype.kind == "U" and isinstance(y, list | tuple):
+        objects = np.array(y, dtype=object)  # among strings, NumPy turns NaN into the text "nan"
+        if not all(isinstance(value, str) for value in objects.flat):
+            given = objects
+    if given.dtype.kind not in "biufUO":
+        held = _KINDS_REFUSED.get(given.dtype.kind, f"values of type {given.dtype}")
+        raise DataError(
+            f"y holds {held}: make them numbers, or for a classifier texts, as y.astype(str) does"
+        )
+    return given
 
 
 def _missing(given: NDArray[Any]) -> NDArray[np.bool_]:
@@ -503,17 +554,33 @@ def _missing(given: NDArray[Any]) -> NDArray[np.bool_]:
 
 def _classes(given: NDArray[Any], missing: NDArray[np.bool_]) -> GivenTargets:
     """Classes (N,)."""
-    given = np.asarray(column_or_1d(given, warn=True))
+    if given.ndim == 2:
+        if given.shape[1] != 1:
+            raise DataError(f"y has no columns: its shape is {given.shape}")
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected: y.ravel() makes it one",
+            DataConversionWarning,
+            stacklevel=5,  # where fit() was called
+        )
+    given = given.ravel()
     known = ~missing.ravel()
-    if not known.any() and known.size:
+    if not known.size:
+        raise DataError("y is empty: it must hold a class, or None, for each row")
+    if not known.any():
         raise DataError(f"y holds no label: all {known.size} rows are without one")
     values = _one_kind(given[known]) if given.dtype.kind == "O" else given[known]
-    assert_all_finite(values, input_name="y")
-    check_classification_targets(values)
+    if values.dtype.kind == "f":
+        _check_finite(values)
+        whole = values == np.floor(values)
+        if not whole.all():
+            raise DataError(
+                f"Unknown label type: y holds numbers with fractions, such as {values[~whole][0]:g}, which are no "
+                "classes: fit TSENetRegressor; or, if they name classes, give them as texts"
+            )
+        fits = np.abs(values).max() < 2.0**63
+        values = values.astype(np.int64 if fits and not known.all() else np.float64)
     if known.all():
         return GivenTargets(values, known)
-    if values.dtype.kind == "f" and np.array_equal(values, np.floor(values)):
-        values = values.astype(np.int64)  # NaN made floats of whole numbers
     filled = np.full(known.size, values[0], dtype=values.dtype)
     filled[known] = values
     return GivenTargets(filled, known)
@@ -530,15 +597,32 @@ def _one_kind(values: NDArray[Any]) -> NDArray[Any]:
         raise DataError(
             f"y mixes texts and other values, such as {text!r} and {other!r}: make them all texts, or all numbers"
         )
+    for value in values:
+        if not isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
+            raise DataError(
+                f"Unknown label type: y must hold texts, numbers or booleans, but holds {value!r}, a "
+                f"{type(value).__name__}"
+            )
     plain = np.array(values.tolist())
-    return plain if plain.ndim == 1 and plain.dtype.kind in "biuf" else values
+    if plain.dtype.kind not in "biuf":
+        raise DataError("y holds whole numbers of more than 64 bits: give the classes as texts")
+    return plain
+
+
+def _check_finite(values: NDArray[Any]) -> None:
+    """Refuse infinite targets."""
+    infinite = np.isinf(values)
+    if infinite.any():
+        raise DataError(
+            f"y holds {np.count_nonzero(infinite):,} infinite values: correct these, or leave them out as None"
+        )
 
 
 def _labels(given: NDArray[Any], missing: NDArray[np.bool_]) -> GivenTargets:
     """Labels (N, C) as 0, 1 and NaN."""
     try:
         labels = _floats(given, missing)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"a 2-D y must hold 0, 1 or NaN (unknown): {error}") from error
     known = labels[~missing]
     if not np.isin(known, (0.0, 1.0)).all():
@@ -555,11 +639,11 @@ def _values(given: NDArray[Any], missing: NDArray[np.bool_]) -> GivenTargets:
     """Numbers (N,) or (N, C), NaN where missing."""
     try:
         values = _floats(given, missing)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise NonNumericError(f"y must hold numbers: {error}") from error
-    if values.ndim not in (1, 2) or values.size == 0:
-        raise DataError(f"y must be 1-D or 2-D, not of shape {values.shape}")
-    assert_all_finite(values[~missing], input_name="y")
+    if not values.size:
+        raise DataError(f"y is empty: its shape is {values.shape}")
+    _check_finite(values[~missing])
     known = np.asarray(~missing.reshape(len(values), -1).all(axis=1))
     if not known.any():
         raise DataError(f"y holds no known value: all {known.size} rows are without one")
@@ -701,6 +785,23 @@ def _column_score(metric: str, true: Floats, found: Floats, weights: Any) -> flo
     return sign * float(function(true, found, sample_weight=weights))
 
 
+class HeldOut(NamedTuple):
+    """Labelled rows, and outputs for them by models that had not seen them."""
+
+    rows: Labelled
+    outputs: NDArray[np.float64]  # (n, C)
+    scored: str  # which model the outputs are of, as `CrossValidatedScore` has it
+    unseen_share: float = 0.0  # of all rows, of classes without a label
+
+
+#: What each model that may be scored is called in a sentence.
+_SCORED = {
+    "network": "",
+    "teacher": " of the linear teacher",
+    "student": " of a linear model that reads what predictions read, without embeddings",
+}
+
+
 class CrossValidatedScore(NamedTuple):
     """A score of labelled rows by models that had not seen them, with a 95 % interval.
 
@@ -711,6 +812,14 @@ class CrossValidatedScore(NamedTuple):
         The score, and the ends of its interval.
     n_rows : int
         Number of rows scored.
+    scored : {"network", "teacher", "student"}
+        What was scored. ``"network"``: the network, with its linear skip. ``"teacher"``: the linear teacher, which the
+        network follows on rows without a label. ``"student"``: a linear model that reads no embeddings, as predictions
+        do, and has learned from a teacher that reads them.
+    unseen_share : float
+        Share of all rows, labelled or not, whose class has no label at all, as far as the labels tell: the share of
+        labels that are the only ones of their class (Good and Turing's estimate). No model can predict such classes,
+        and the score leaves them out.
     """
 
     metric: str
@@ -718,47 +827,66 @@ class CrossValidatedScore(NamedTuple):
     low: float
     high: float
     n_rows: int
+    scored: str = "network"
+    unseen_share: float = 0.0
 
     def __str__(self) -> str:
         name = "R²" if self.metric == "r2" else self.metric
-        return f"{name} {self.value:.3f} (95 % interval {self.low:.3f} to {self.high:.3f})"
+        text = f"{name} {self.value:.3f} (95 % interval {self.low:.3f} to {self.high:.3f})"
+        text += _SCORED[self.scored]
+        if self.unseen_share:
+            text += f"; about {self.unseen_share:.0%} of all rows are of classes without a label, which it leaves out"
+        return text
+
+    def validate(self) -> None:
+        """Check the values of a file; raises ValueError if they cannot be a score's."""
+        if self.metric not in ("accuracy", "r2") or self.scored not in _SCORED:
+            raise ValueError(f"a score is of {self.scored!r}, by {self.metric!r}")
+        numbers = (self.value, self.low, self.high, self.unseen_share)
+        if not all(isinstance(number, float) and math.isfinite(number) for number in numbers):
+            raise ValueError("a cross-validated score must be finite numbers")
+        if type(self.n_rows) is not int or self.n_rows < 1 or not 0 <= self.unseen_share <= 1:
+            raise ValueError("the rows of a cross-validated score cannot be as many")
 
 
-def cross_validated_score(
-    targets: Targets, held: Labelled, outputs: NDArray[np.float64]
-) -> CrossValidatedScore | None:
-    """Score raw outputs (n, C) of rows that the models had not seen.
+def unseen_share(classes: NDArray[np.int64]) -> float:
+    """Share of all rows whose class is not among the labels ``classes`` (n,), a sample: Good and Turing's estimate."""
+    counts = np.bincount(classes)
+    return float(np.count_nonzero(counts == 1) / max(classes.size, 1))
+
+
+def cross_validated_score(targets: Targets, held: HeldOut) -> CrossValidatedScore | None:
+    """Score raw outputs of rows that the models had not seen; the rows' weights do not count.
 
     The interval of an accuracy is Wilson's, that of R² the bootstrap's over rows. None if the score is not defined, as
     R² of a single value.
-
-    Parameters
-    ----------
-    targets : Targets
-        What the targets are.
-    held : Labelled
-        These rows; their weights do not count.
-    outputs : (n, C)
     """
-    n = held.n_rows
+    rows, outputs = held.rows, held.outputs
+    n = rows.n_rows
     if isinstance(targets, ValueTargets):
-        columns = held.targets.reshape(n, -1)  # encoded values, whose squares cannot overflow
+        columns = rows.targets.reshape(n, -1)  # encoded values, whose squares cannot overflow
         value = _mean_over_columns("r2", columns, outputs, None)
         if not np.isfinite(value):
             return None
         draws = np.random.default_rng(0).integers(n, size=(_DRAWS, n))
-        found = [_mean_over_columns("r2", columns[rows], outputs[rows], None) for rows in draws]
-        low, high = np.nanquantile(found, [0.025, 0.975])
-        return CrossValidatedScore("r2", value, float(low), float(high), n)
+        scores = [_mean_over_columns("r2", columns[draw], outputs[draw], None) for draw in draws]
+        low, high = np.nanquantile(scores, [0.025, 0.975])
+        return CrossValidatedScore(
+            "r2", value, float(low), float(high), n, held.scored, held.unseen_share
+        )
     score = score_of("accuracy", targets)
     assert score is not None
-    value, z = score(held._replace(weights=None), outputs), 1.96
+    value = score(rows._replace(weights=None), outputs)
     if not np.isfinite(value):
         return None
+    z = 1.96
     centre = value + z**2 / (2 * n)
     spread = z * np.sqrt(value * (1 - value) / n + (z / (2 * n)) ** 2)
-    low, high = (centre - spread) / (1 + z**2 / n), (centre + spread) / (1 + z**2 / n)
-    return CrossValidatedScore("accuracy", value, float(low), float(high), n)
+    low = max((centre - spread) / (1 + z**2 / n), 0.0)
+    high = min((centre + spread) / (1 + z**2 / n), 1.0)
+    return CrossValidatedScore(
+        "accuracy", value, float(low), float(high), n, held.scored, held.unseen_share
+    )
 
 
 @dataclass(frozen=True, repr=False)
