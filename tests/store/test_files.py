@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from tsenet.errors import ModelFileError
+from tests.store.models import models
+from tsenet.errors import DataError, ModelFileError
 from tsenet.skeleton.tree import LatentTree
 from tsenet.store import load, load_parts, save, save_parts
 from tsenet.store.files import FORMAT_VERSION
@@ -98,6 +100,14 @@ class TestRoundTrip:
         odd = make_tree(("", "a\nb", "☃", "\ud800", '"quoted\\"'))
         save(odd, path)
         assert load(path).names == odd.names
+
+    def test_the_machine_and_the_session_leave_no_trace(self, path: Path, tmp_path: Path) -> None:
+        other = tmp_path / "other.tsenet"
+        model = models()["classifier"]
+        save(model, path)
+        save(copy(model).set_params(n_jobs=7, verbose=True), other)
+        assert other.read_bytes() == path.read_bytes()
+        assert load(other).n_jobs is None
 
     def test_equal_objects_give_equal_bytes_in_any_process(
         self, path: Path, tmp_path: Path, tree: LatentTree
@@ -184,6 +194,17 @@ class TestSaveRefuses:
         with pytest.raises(ModelFileError, match="part name"):
             save_parts(path, "Thing", {}, {name: np.zeros(1)})
         assert not path.exists()
+
+    def test_an_object_that_could_not_be_loaded(self, path: Path) -> None:
+        """What `load` would refuse is not written, and the file that was there stays."""
+        model = copy(models()["regressor"])
+        save(model, path)
+        before = path.read_bytes()
+        model.targets_ = copy(model.targets_)
+        model.targets_.output_scale = np.array([1.0, np.nan])
+        with pytest.raises(DataError, match=r"cannot be saved.*shift and scale"):
+            save(model, path)
+        assert path.read_bytes() == before
 
     def test_objects_without_a_file_form(self, path: Path) -> None:
         with pytest.raises(TypeError, match="dict cannot be saved"):

@@ -91,9 +91,18 @@ def test_small_files_cannot_claim_much(tmp_path: Path, case: str) -> None:
     assert peak < 2 * path.stat().st_size + 50e6
 
 
-def test_lists_take_more_memory_than_bytes_of_a_file(tmp_path: Path) -> None:
+def test_lists_take_more_memory_than_bytes_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So a file with too many is neither read nor, as nothing could read it, written."""
     path = tmp_path / "lists.tsenet"
-    save_parts(path, "Thing", {"source": [[]] * 500_001}, {})
+    meta = {"source": [[]] * 500_001}
+    with pytest.raises(ModelFileError, match="lists"):
+        save_parts(path, "Thing", meta, {})
+    assert not path.exists()
+    with monkeypatch.context() as another_writer:
+        another_writer.setattr("tsenet.store.files._MAX_CONTAINERS", 10**6)
+        save_parts(path, "Thing", meta, {})
     with pytest.raises(ModelFileError, match="lists"):
         load_parts(path)
 
@@ -131,6 +140,17 @@ WRONG = {
     "weights of another type": ("classifier", array("net.top.weight", lambda a: a.astype("f8"))),
     "weights of another shape": ("classifier", array("net.top.weight", lambda a: a.T)),
     "an infinite weight": ("classifier", array("net.top.weight", filled(np.inf))),
+    "a whole number written with a point": ("classifier", put("network", "skip_units", 3.0)),
+    "a number that is a truth value": ("classifier", put("network", "feature_units", True)),
+    "a linear skip of text": ("classifier", put("network", "linear_skip", "x")),
+    "a linear skip of 1": ("classifier", put("network", "linear_skip", 1)),
+    "dropout of text": ("classifier", put("network", "dropout", "0.5")),
+    "a truth value that is a number": ("classifier", put("pruned", 0)),
+    "counts of text": ("classifier", put("counts", "")),
+    "a score of nothing": ("classifier", put("cv_score", "scored", "guesses")),
+    "a score of text": ("classifier", put("cv_score", "value", "0.9")),
+    "a score of half a row": ("classifier", put("cv_score", "n_rows", 0.5)),
+    "threads of another machine": ("classifier", put("params", "n_jobs", 2)),
     "half an epoch": ("classifier", put("history", "best_epoch", 0.5)),
 }  # fmt: skip
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -44,16 +45,18 @@ class NetworkOptions:
 
     def __post_init__(self) -> None:
         for name, least in {"skip_units": 0, "feature_units": 1, "units_per_latent": 1}.items():
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
+            number = getattr(self, name)
+            if not isinstance(number, Integral) or isinstance(number, bool) or number < least:
+                raise ValueError(f"{name} must be a whole number from {least} on, not {number!r}")
         if self.activation not in get_args(Activation):
             known = ", ".join(map(repr, get_args(Activation)))
             raise ValueError(f"activation must be one of {known}, not {self.activation!r}")
         for name in ("dropout", "skip_dropout"):
-            if not 0.0 <= getattr(self, name) < 1.0:
-                raise ValueError(
-                    f"{name} must be at least 0 and below 1, not {getattr(self, name)}"
-                )
+            rate = getattr(self, name)
+            if not isinstance(rate, Real) or not 0.0 <= rate < 1.0:
+                raise ValueError(f"{name} must be at least 0 and below 1, not {rate!r}")
+        if not isinstance(self.linear_skip, bool | np.bool_):
+            raise ValueError(f"linear_skip must be True or False, not {self.linear_skip!r}")
 
     def to_dict(self) -> dict[str, Any]:
         """The options by name."""

@@ -109,7 +109,7 @@ def save(obj: Storable, path: str | os.PathLike[str]) -> None:
     TypeError
         If the class has no file form.
     DataError
-        If the file could not be loaded: it is then not written.
+        If the object holds what :func:`load` would refuse: nothing is written then.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def save(obj: Storable, path: str | os.PathLike[str]) -> None:
         raise TypeError(f"a {kind} cannot be saved as a model file; these can: {', '.join(KINDS)}")
     meta, arrays = obj.to_parts()
     try:
-        _rebuilt(kind, json.loads(json.dumps(meta)), arrays)
+        _rebuilt(kind, _as_read(meta), {name: array.view() for name, array in arrays.items()})
     except (MemoryError, ImportError):
         raise
     except Exception as error:
@@ -195,7 +195,7 @@ def load(path: str | os.PathLike[str], kind: str | None = None) -> Any:
 
 
 def _rebuilt(kind: str, meta: dict[str, Any], arrays: Arrays) -> Any:
-    """The object of a file, checked completely."""
+    """Make an object of its parts, and check it completely: what `load` accepts, and so what `save` writes."""
     module, _, class_name = KINDS[kind].partition(":")
     obj = getattr(importlib.import_module(module), class_name).from_parts(meta, arrays)
     if hasattr(obj, "validate"):
@@ -205,11 +205,12 @@ def _rebuilt(kind: str, meta: dict[str, Any], arrays: Arrays) -> Any:
 
 
 def _check_nothing_lost(obj: Storable, meta: dict[str, Any], arrays: Arrays) -> None:
-    """Refuse a file that holds something else than the object, saved again, would hold.
+    """Refuse parts that hold something else than the object, saved again, would hold.
 
     The object may have more fields, such as parameters of a later version.
     """
     kept_meta, kept_arrays = obj.to_parts()
+    kept_meta = _as_read(kept_meta)
     for name, value in meta.items():
         if name not in kept_meta or not _holds(kept_meta[name], value):
             raise ValueError(f"the field {name!r} is unknown or not in its normal form")
@@ -224,9 +225,19 @@ def _check_nothing_lost(obj: Storable, meta: dict[str, Any], arrays: Arrays) -> 
             raise ValueError(f"the array {name!r} is unknown or has another type or shape")
 
 
+def _as_read(meta: dict[str, Any]) -> Any:
+    """JSON fields as a file gives them back."""
+    return json.loads(_canonical(meta))
+
+
 def _holds(kept: Any, stored: Any) -> bool:
-    if isinstance(kept, dict) and isinstance(stored, dict):
+    """Whether a field is as stored, to the type: 1, 1.0 and true are three values."""
+    if type(kept) is not type(stored):
+        return False
+    if isinstance(kept, dict):
         return all(key in kept and _holds(kept[key], value) for key, value in stored.items())
+    if isinstance(kept, list):
+        return len(kept) == len(stored) and all(map(_holds, kept, stored))
     return bool(kept == stored)
 
 
@@ -487,10 +498,12 @@ def save_parts(
     header["__metadata__"]["sha256"] = digest.hexdigest()
     head = _canonical(header).encode()
     head += b" " * (-len(head) % 8)
-    if len(head) > _MAX_HEADER:
+    if len(head) > _MAX_HEADER or 8 + len(head) + position > _MAX_BYTES:
         raise ModelFileError(
-            f"the fields of this {kind} exceed {_MAX_HEADER:,} bytes, more than a file can hold"
+            f"this {kind} takes more than a file can hold: {_MAX_HEADER:,} bytes of fields, {_MAX_BYTES:,} in all"
         )
+    _checked_manifest(text)
+    _checked_entries(header, position)
     with atomic_write(path) as file:
         file.write(len(head).to_bytes(8, "little") + head)
         for _, array in plain:
