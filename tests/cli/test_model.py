@@ -503,3 +503,10 @@ def test_suggest_prints_rows_to_label(folder: Path, frame: pd.DataFrame) -> None
     assert "nothing to label" in error_of(
         "suggest", folder / "kind.tsenet", folder / "known.csv", "--quiet"
     )
+
+
+def test_model_and_rows_that_are_swapped(folder: Path) -> None:
+    data, model = folder / "d.csv", folder / "kind.tsenet"
+    for command in ("predict", "evaluate", "suggest"):
+        message = error_of(command, data, model)
+        assert f"the model comes first: tsenet {command} {model} {data}" in message

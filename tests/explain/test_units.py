@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,10 @@ from tests.explain.models import (
     wiring,
 )
 from tsenet import LatentTreeTransformer, TSENetClassifier
+from tsenet.data import count_words
 from tsenet.errors import DataError
 from tsenet.explain import Units, describe_units
+from tsenet.explain.report import write_report
 
 COLOURS = ("blue", "green", "red", "white")
 
@@ -52,6 +55,25 @@ def model() -> Any:
 @pytest.fixture(scope="module")
 def units(model: Any) -> Units:
     return describe_units(model, sparse_rows(), n_features=12, n_rows=4, batch_size=50)
+
+
+def test_rows_are_what_the_model_was_fitted_on(tmp_path: Path) -> None:
+    """Texts, as well as the counts of their words."""
+    texts = ["the cat sat on the mat", "a dog barks loud", "cats and dogs", "the moon is bright"]
+    texts *= 15
+    model = TSENetClassifier(random_state=0, max_epochs=2).fit(texts, [0, 1, 0, 1] * 15)
+    of_texts = describe_units(model, texts)
+    assert of_texts == describe_units(model, count_words(texts, model.vectorizer_))
+    assert of_texts == describe_units(model, iter(texts))
+    write_report(tmp_path / "page.html", model, texts)
+    for wrong, says in (
+        (texts[0], "one text: give a list"),
+        (tmp_path, "rows in memory"),
+    ):
+        with pytest.raises(DataError, match=says):
+            describe_units(model, wrong)
+    with pytest.raises(DataError, match="fitted on a table"):
+        describe_units(fitted(), texts)
 
 
 class TestNames:

@@ -134,6 +134,13 @@ def refuse_inputs(out: Path, *inputs: Path | str | None) -> None:
             )
 
 
+def check_order(context: typer.Context, model: Path, data: Path) -> None:
+    """Raise DataError if the model and the rows were swapped."""
+    if data.suffix == ".tsenet" and model.suffix != ".tsenet":
+        command = f"tsenet {context.info_name}"
+        raise DataError(f"the model comes first: {command} {data} {model}")
+
+
 def write_csv(frame: pd.DataFrame, stream: IO[str], *, header: bool = True) -> None:
     """Write a table as csv; texts that a spreadsheet would run as a formula get a leading ``'``."""
     frame = frame.rename(columns=_no_formula)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from tsenet.cli import _shared as cli
 from tsenet.errors import DataError
 
@@ -16,6 +18,7 @@ _MOST_COLUMNS = 20
 
 
 def evaluate(
+    context: typer.Context,
     model: cli.Model,
     data: cli.Data,
     target: Annotated[
@@ -40,6 +43,7 @@ def evaluate(
 
     from tsenet.cli._model_data import has_target, load_model, model_input, read_file, truth_of
 
+    cli.check_order(context, model, data)
     fitted = load_model(model, jobs)
     names = target or (fitted.source_ or {}).get("targets")
     if not names:

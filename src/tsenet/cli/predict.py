@@ -62,6 +62,7 @@ def predict(
         raise DataError(f"predictions are written as csv or jsonl: {out} has the name of neither")
     if out != cli.STDOUT:
         cli.check_output(out, force, data, model, config)
+    cli.check_order(context, model, data)
     fitted = load_model(model, jobs)
     as_lines = as_json if out == cli.STDOUT else out.suffix in (".jsonl", ".ndjson")
     with cli.open_progress(quiet) as progress:

@@ -11,6 +11,7 @@ from tsenet.errors import DataError
 
 
 def suggest(
+    context: typer.Context,
     model: cli.Model,
     data: cli.Data,
     n: Annotated[int, typer.Option("-n", "--number", min=1, help="Rows to suggest.")] = 20,
@@ -31,6 +32,7 @@ def suggest(
 
     from tsenet.cli._model_data import load_model, model_input, read_file
 
+    cli.check_order(context, model, data)
     fitted = load_model(model, jobs)
     if not hasattr(fitted, "classes_"):
         raise DataError(f"{model} predicts numbers: tsenet suggest needs a classifier")

@@ -487,7 +487,10 @@ def is_frame(data: object) -> bool:
 
     if nw.dependencies.is_into_series(data):
         kind = type(data).__name__
-        raise DataError(f"Expected a table, got a {kind}, which is one-dimensional. {RESHAPE}")
+        raise DataError(
+            f"Expected a table, got a {kind}, which is one-dimensional. {RESHAPE} "
+            "One row of a dataframe is df.iloc[[0]]"
+        )
     if nw.dependencies.is_polars_lazyframe(data):
         raise DataError("Expected a table, got a polars LazyFrame: call .collect() on it first")
     return nw.dependencies.is_into_dataframe(data)

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from tsenet.data.binary import BinaryRule
 from tsenet.data.table import Table
+from tsenet.data.text import rows_of_texts
 from tsenet.errors import DataError
 from tsenet.explain.affine import AffineNetwork
 from tsenet.network.predictor import Inputs
 from tsenet.progress import Progress, as_progress
+from tsenet.scale.blocks import is_outside_memory
 from tsenet.skeleton.tree import LatentTree
 
 if TYPE_CHECKING:
@@ -220,8 +222,9 @@ def describe_units(
     model : fitted TSENetClassifier, TSENetRegressor or LatentTreeTransformer, or LatentTree
         The units are the columns of ``transform``; those of a tree are its latents, and their activations are
         P(latent on | row).
-    X : array, sparse matrix, dataframe or Table, (N, V)
-        Rows to describe the units by, such as the training rows; a sparse table stays sparse.
+    X : array, sparse matrix, dataframe or Table, (N, V); or N texts
+        Rows to describe the units by, such as the training rows; a sparse table stays sparse. Texts if the model was
+        fitted on texts.
     n_features : int, default=10
         Features kept for each unit. Set it to the number of columns for a complete picture, as
         ``plot_receptive_field`` needs it.
@@ -270,7 +273,7 @@ def describe_units(
     if order not in ("absolute", "signed"):
         raise ValueError(f"order must be 'absolute' or 'signed', not {order!r}")
     rule = rule_of(model)
-    table = Table.of(X, columns=rule.names_in)
+    table = table_for(model, X)
     names = input_names(rule) if feature_names is None else tuple(map(str, feature_names))
     if len(names) != len(rule.names):
         raise DataError(f"{len(names)} feature_names were given for {len(rule.names)} features")
@@ -327,6 +330,18 @@ def rule_of(model: Any) -> BinaryRule:
     """How a model reads the columns of a table."""
     rule: BinaryRule = model.binary_rule_ if is_network(model) else tree_of(model).rule
     return rule
+
+
+def table_for(model: Any, X: Any) -> Table:
+    """Rows as a model was fitted on them, a table or texts, as a table with its columns."""
+    if is_outside_memory(X):
+        raise DataError(
+            f"rows in memory are needed here, such as a part of {X}: give texts, or a table of the words' counts"
+        )
+    if isinstance(X, str):
+        raise DataError("expected many rows, got one text: give a list of texts")
+    rows = rows_of_texts(X, getattr(model, "vectorizer_", None))
+    return Table.of(rows, columns=rule_of(model).names_in)
 
 
 def input_names(rule: BinaryRule) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ from tsenet.explain.presence import Bins, bins_of, topic_activity
 from tsenet.explain.report import views
 from tsenet.explain.report.views import Graph, short
 from tsenet.explain.topic_words import Topic, topic_tree
-from tsenet.explain.units import Unit, describe_units, is_network, rule_of, tree_of
+from tsenet.explain.units import Unit, describe_units, is_network, table_for, tree_of
 from tsenet.progress import Progress, as_progress
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def report_payload(
         raise DataError(f"n_features and n_rows must be at least 1, not {n_features} and {n_rows}")
     table = None
     if X is not None:
-        table = Table.of(X, columns=rule_of(model).names_in)
+        table = table_for(model, X)
     for name, values in (("y", y), ("texts", texts), ("along", along)):
         if values is None:
             continue
