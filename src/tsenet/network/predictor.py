@@ -53,7 +53,7 @@ class NetworkOptions:
             raise ValueError(f"activation must be one of {known}, not {self.activation!r}")
         for name in ("dropout", "skip_dropout"):
             rate = getattr(self, name)
-            if not isinstance(rate, Real) or not 0.0 <= rate < 1.0:
+            if not isinstance(rate, Real) or not 0.0 <= float(rate) < 1.0:
                 raise ValueError(f"{name} must be at least 0 and below 1, not {rate!r}")
         if not isinstance(self.linear_skip, bool | np.bool_):
             raise ValueError(f"linear_skip must be True or False, not {self.linear_skip!r}")
