@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import tsenet
 from tests.builders import one_latent_rows
 from tsenet import TSENetClassifier, TSENetRegressor
+from tsenet.data import word_vectorizer
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.skeleton.hlta import learn_tree
@@ -92,6 +93,32 @@ def test_rows_without_a_label_serve_the_structure_alone(
     assert np.array_equal(alone, recipe.fit(counts, few).predict_proba(counts))
 
 
+def test_texts_lose_their_stop_words_and_are_counted() -> None:
+    subject = ["the goal of the goal and a referee", "the senate and an election"]
+    texts = [subject[i % 2] for i in range(60)]
+    model = TSENetClassifier.paper(**QUICK).fit(texts, np.arange(60) % 2)
+    words = ["election", "goal", "referee", "senate"]
+    assert model.vectorizer_.get_feature_names_out().tolist() == words
+    (read,) = model.network_inputs(texts[:2])
+    assert read.values.toarray().tolist() == [[0, 2, 1, 0], [1, 0, 0, 1]]
+    mine = word_vectorizer(n_words=3)
+    kept = TSENetClassifier.paper(**QUICK, vectorizer=mine).fit(texts, np.arange(60) % 2)
+    assert len(kept.vectorizer_.vocabulary_) == 3
+
+
+def test_the_score_is_that_of_the_rows_held_out(counts: sp.csr_array, kinds: NDArray[Any]) -> None:
+    model = TSENetClassifier.paper(**{**QUICK, "max_epochs": 20}).fit(counts, kinds)
+    score = model.cv_score_
+    assert score is not None
+    assert score.n_rows == 60
+    # minus the loss on these rows; a model this good is right where it is sure
+    assert len(model.history_.validation_score) == model.history_.n_epochs
+    right = model.predict(counts) == kinds
+    assert score.low - 0.05 < right.mean() < score.high + 0.2
+    own = TSENetClassifier.paper(**QUICK, wiring=model.wiring_)
+    assert own.fit(counts, kinds, eval_set=(counts, kinds)).cv_score_ is None
+
+
 # ---- informed: the same network, started as the probability of its latents
 
 INFORMED: dict[str, Any] = {"feature_units": 5, "random_state": 0, "density": 0.25, "max_top": 6}
@@ -141,6 +168,18 @@ def test_one_structure_with_its_weights_serves_another_task(
         TSENetClassifier.informed(**INFORMED, wiring=without.wiring_).fit(counts, kinds)
     with pytest.raises(ValueError, match="units_per_latent=1"):
         TSENetClassifier.informed(units_per_latent=2).fit(counts, kinds)
+
+
+def test_informed_holds_out_none_of_few_labels(counts: sp.csr_array, kinds: NDArray[Any]) -> None:
+    few = np.where(np.arange(600) < 100, kinds, -1)
+    model = TSENetClassifier.informed(**INFORMED, unlabeled=-1).fit(counts, few)
+    assert not model.history_.validation_score
+    assert model.history_.n_epochs == 115  # 7 batches of at most 16 rows: 800 steps
+    assert model.cv_score_ is None
+    many = np.tile(np.arange(600), 6)
+    assert many.size > 3000
+    model = TSENetClassifier.informed(**INFORMED, max_epochs=1).fit(counts[many], kinds[many])
+    assert model.cv_score_ is not None
 
 
 def test_informed_predicts_numbers_and_is_pruned(counts: sp.csr_array) -> None:

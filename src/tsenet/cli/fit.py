@@ -84,6 +84,8 @@ def fit(
 
     parameters: dict[str, Any] = {"random_state": seed, "n_jobs": jobs}
     parameters |= cli.read_settings(context, settings, _ESTIMATOR, cli.WORDS)
+    if preset != "default" and stop_words is None:
+        stop_words = "english"  # as the preset has it, whatever else is chosen
     parameters |= cli.typed(vectorizer=cli.vectorizer_of(parameters, words, stop_words))
     tsenet.TSENetClassifier(**parameters)._validate_params()  # before files are read
     roles = cli.typed(id=id_column, text=text)
@@ -159,5 +161,8 @@ def _print_fit(model: Any, X: Any, y: Any, out: Path, as_json: bool) -> None:
         lines.append("no cross-validated score; tsenet evaluate scores the model on other rows")
     else:
         n_scored = count_of(score.n_rows, "labelled row")
-        lines.append(f"cross-validated on {n_scored}: {score}")
+        how = (
+            "cross-validated on" if model.init == "principal" else "held out to tell when to stop,"
+        )
+        lines.append(f"{how} {n_scored}: {score}")
     cli.print_result(as_json, fields, *lines)

@@ -1,8 +1,9 @@
 """The recipe: how a network is fitted to rows, targets and a wiring, from first weights to the network that is kept.
 
 With ``init="random"`` (the paper): weights are drawn at random, a part of the labelled rows is held out, and
-back-propagation stops when the validation rows see no more progress. ``init="log-odds"`` is trained in the same way,
-but each unit starts as the probability of its latent.
+back-propagation stops when the validation rows see no more progress. With ``init="log-odds"`` each unit starts as the
+probability of its latent. It is trained in the same way; only with few labels none is held out, since a fifth of 100
+rows says little, and the network takes a fixed number of steps: it overfits slowly.
 
 With ``init="principal"``:
 
@@ -75,6 +76,7 @@ _BATCH_SPARSE, _BATCH_DENSE = 512, 128
 _STEPS, _ROWS_SEEN = 1600, 300_000
 _EPOCHS_SPARSE, _EPOCHS_DENSE = 15, 20
 _MOST_EPOCHS = 150
+_EPOCHS_PLAIN = 100  # most of a training from random weights
 _PATIENCE = 5
 _PATIENT_STEPS = 40  # an epoch of fewer steps counts for less patience
 _ROWS_IN_ALL = 4_000_000  # rows that a training passes at most, in at least five epochs
@@ -83,6 +85,12 @@ _INPUT_DROPOUT = 0.2
 _MANY_LATENTS = 100  # of dense rows; with this many or more their units need more dropout
 _UNITS_SPARSE, _UNITS_DENSE = 2, 8  # of each latent …
 _LEAST_WIDTH, _MOST_WIDTH = 128, 2048  # … but this many of the first level, of dense rows
+
+_FEW_LABELS = 3_000  # with fewer, a network that starts as log-odds is trained on all of them …
+_FEW_STEPS = (
+    800  # … for so many steps (chosen on validation rows of five sets, 100 and 1,000 labels) …
+)
+_BATCH_FEW = 16  # … of at least so many rows
 
 _VALIDATION_FOLDS = 10  # one of them is held out to tell when to stop …
 _MIN_ROWS = 20  # … unless there are fewer rows: it would be too small to be informative
@@ -160,11 +168,26 @@ class Recipe:
     def plain_schedule(self, n_rows: int) -> TrainingOptions:
         """Options of a training that early stopping ends; small tables get at least 20 steps an epoch."""
         batch_size = 256 if self.batch_size is None else self.batch_size
+        batch_size = min(batch_size, max(32, n_rows // 20))
+        n_batches = -(-n_rows // batch_size)
+        enough = max(_EPOCHS_PLAIN, -(-_FEW_STEPS // n_batches))
         return TrainingOptions(
             learning_rate=_RATE if self.learning_rate is None else self.learning_rate,
-            batch_size=min(batch_size, max(32, n_rows // 20)),
-            max_epochs=100 if self.max_epochs is None else self.max_epochs,
-            patience=_PATIENCE,
+            batch_size=batch_size,
+            max_epochs=enough if self.max_epochs is None else self.max_epochs,
+            patience=_patience(n_batches),
+        )
+
+    def fixed_schedule(self, n_rows: int) -> TrainingOptions:
+        """Options of a training on few labels from log-odds, without validation rows."""
+        plain = self.plain_schedule(n_rows)
+        if self.batch_size is None:
+            plain = replace(plain, batch_size=min(n_rows, max(_BATCH_FEW, n_rows // 10), 256))
+        epochs = -(-_FEW_STEPS // -(-n_rows // plain.batch_size))
+        return replace(
+            plain,
+            max_epochs=epochs if self.max_epochs is None else self.max_epochs,
+            patience=None,
         )
 
     def falling_rate(self, n_rows: int, sparse: bool, dropped: bool = False) -> TrainingOptions:
@@ -191,9 +214,14 @@ class Recipe:
             learning_rate=rate if self.learning_rate is None else self.learning_rate,
             batch_size=batch_size,
             max_epochs=epochs if self.max_epochs is None else self.max_epochs,
-            patience=max(_PATIENCE, -(-_PATIENCE * _PATIENT_STEPS // n_batches)),
+            patience=_patience(n_batches),
             cosine=True,
         )
+
+
+def _patience(n_batches: int) -> int:
+    """Epochs of so many steps without progress after which to stop."""
+    return max(_PATIENCE, -(-_PATIENCE * _PATIENT_STEPS // n_batches))
 
 
 def _has_many_latents(wiring: Wiring) -> bool:
@@ -381,11 +409,19 @@ class NetworkFit(Trainer):
 
     def fit_plain(self) -> TrainedNetwork:
         """Back-propagation from the first weights until the validation rows see no more progress."""
-        kept, validation = self.labelled, self.validation
-        if validation is None:
-            kept, validation = self._hold_out()
-        schedule = self.recipe.plain_schedule(kept.n_rows)
-        return self.train(self._initial, kept, schedule, validation, self.score)
+        recipe, n_rows = self.recipe, self.labelled.n_rows
+        if self.validation is not None:  # the user's own rows
+            schedule = recipe.plain_schedule(n_rows)
+            return self.train(self._initial, self.labelled, schedule, self.validation, self.score)
+        if recipe.init == "log-odds" and n_rows < _FEW_LABELS:
+            return self.train(self._initial, self.labelled, recipe.fixed_schedule(n_rows))
+        kept, held = self._hold_out()
+        schedule = recipe.plain_schedule(kept.n_rows)
+        trained = self.train(self._initial, kept, schedule, held, self.score)
+        if held is None:
+            return trained
+        outputs = self._outputs(trained.net, held.rows)
+        return replace(trained, held_out=HeldOut(held, outputs, "network"))
 
     # ---- few labels: the teacher labels the other rows
 
