@@ -33,6 +33,29 @@ def run_and_die(program: str, *arguments: Path) -> None:
     assert done.returncode == -signal.SIGKILL
 
 
+@pytest.mark.parametrize("name", ["model.tsenet", "topics/topics.json"])
+def test_a_full_disk_is_reported_with_the_name(tmp_path: Path, name: str) -> None:
+    resource = pytest.importorskip("resource")
+    path = tmp_path / name
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))  # as a disk with that much room
+
+    def write() -> None:
+        if path.parent == tmp_path:
+            with atomic_write(path) as file:
+                file.write(b"x" * 100_000)
+        else:
+            with atomic_folder(path.parent) as folder:
+                (folder / path.name).write_bytes(b"x" * 100_000)
+
+    try:
+        with pytest.raises(OSError, match=Path(name).parts[0]):
+            write()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert names(tmp_path) == []
+
+
 class TestFile:
     def test_new_content_replaces_old(self, tmp_path: Path) -> None:
         path = tmp_path / "file"

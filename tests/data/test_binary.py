@@ -307,3 +307,19 @@ def test_sparse_and_dense_agree(
     above.validate()
     assert above == rule(cuts).apply(Table.of(values))
     np.testing.assert_array_equal(above.to_dense(), values > cuts)
+
+
+def test_too_many_dense_columns_are_refused() -> None:
+    values = np.zeros((2, 50_001), np.uint8)
+    with pytest.raises(DataError, match=r"50,001 dense columns.*choose some first.*sparse"):
+        BinaryRule.learn(Table.of(values))
+    assert BinaryRule.learn(Table.of(sp.csr_array(values))).n_variables == 50_001
+
+
+def test_columns_in_another_order_are_shown_how_to_choose() -> None:
+    table = Table.of([[1, 2], [3, 4]], names=["a", "b"])
+    rule = BinaryRule.learn(table)
+    for names in (["b", "a"], ["a", "b", "c"]):
+        other = Table.of([range(len(names))], names=names)
+        with pytest.raises(DataError, match=r"take X\[list\(rule\.names_in\)\]"):
+            rule.check_columns(other)

@@ -416,3 +416,17 @@ def test_chunks_join_to_the_whole(tmp_path: Path) -> None:
     assert (len(late), late[9000], late.count(None)) == (10_000, "x", 9_999)
     with pytest.raises(DataError, match="no column 'more'"):
         list(read_chunks(path, ["more"]))
+
+
+def test_texts_that_no_file_can_hold_are_refused(tmp_path: Path) -> None:
+    path = document_file(tmp_path, '{"a": 1, "c": "x"}\n{"a": 2, "c": "\\ud800"}\n', "d.jsonl")
+    with pytest.raises(DataError, match=r"d\.jsonl: column 'c' holds a lone surrogate"):
+        read_data(path).table(["a", "c"])
+    path = document_file(tmp_path, '{"\\ud800": 1}\n', "d.jsonl")
+    with pytest.raises(DataError, match=r"d\.jsonl: a column name holds a lone surrogate"):
+        read_data(path)
+
+
+def test_a_model_is_no_data(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"m\.tsenet is a model.*comes first"):
+        read_data(document_file(tmp_path, "", "m.tsenet"))

@@ -79,25 +79,28 @@ def batches_of(rows: sp.csr_array, size: int) -> Iterator[tuple[Table, dict[str,
         yield Table.of(rows[start : start + size], names=list("abcdefg")), {}
 
 
-def test_a_folder_is_readable_only_after_it_is_finished(tmp_path: Path) -> None:
+def test_a_folder_appears_only_when_it_is_finished(tmp_path: Path) -> None:
     rows = documents(23)
+    folder = tmp_path / "shards"
 
     def interrupted() -> Iterator[tuple[Table, dict[str, Any]]]:
         yield from batches_of(rows, 5)
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write_batches(tmp_path, interrupted(), rows_per_group=2)
-    assert list(tmp_path.iterdir())
+        write_batches(folder, interrupted(), rows_per_group=2)
+    with pytest.raises(DataError, match="a label column has the wrong length"):
+        write_shards(folder, rows, labels={"y": [1]})
+    assert list(tmp_path.iterdir()) == []
     with pytest.raises(DataError, match="not a finished folder"):
-        open_shards(tmp_path)
-    write_batches(tmp_path, batches_of(rows, 5), rows_per_group=2)
-    assert (all_rows(open_shards(tmp_path)) == rows.toarray()).all()
+        open_shards(folder)
+    write_batches(folder, batches_of(rows, 5), rows_per_group=2)
+    assert (all_rows(open_shards(folder)) == rows.toarray()).all()
     whole = write_shards(tmp_path / "whole", rows, names=list("abcdefg"), rows_per_group=2)
     for file in whole.path.iterdir():  # however the rows came
-        assert file.read_bytes() == (tmp_path / file.name).read_bytes()
+        assert file.read_bytes() == (folder / file.name).read_bytes()
     with pytest.raises(DataError, match="finished"):
-        write_batches(tmp_path, batches_of(rows, 5))
+        write_batches(folder, batches_of(rows, 5))
 
 
 def test_damage_names_the_file(tmp_path: Path) -> None:
@@ -172,8 +175,8 @@ def test_unknown_labels_and_wrong_rows_are_refused(tmp_path: Path) -> None:
         ([first, (counts, {})], "labels must be"),
         ([(Table.of([[-1, 1]]), {})], "not below 0"),
         ([], "no rows"),
-        ([first, (counts, {"y": [3]})], "different kinds"),
-        ([(counts, {"y": ["red", "blue"]})], "another number of values"),
+        ([first, (counts, {"y": [3]})], "mixed types"),
+        ([(counts, {"y": ["red", "blue"]})], "the wrong length"),
         ([(counts, {"words": ["red"]})], "cannot be called"),
     ):
         with pytest.raises(DataError, match=why):

@@ -406,3 +406,18 @@ def test_diagonals_and_lists_of_wrong_lengths_are_refused(form: str) -> None:
         matrix.data[1] = [1.0, 2.0]
     with pytest.raises(DataError, match="is damaged"):
         Table.of(matrix)
+
+
+def test_texts_that_no_file_can_hold_are_refused() -> None:
+    cells = pd.Series(["x"] * 12 + ["\ud800"], dtype=object)
+    frame = pd.DataFrame({"n": range(13), "c": cells})
+    with pytest.raises(DataError, match=r"column 'c' .* lone surrogate.*'.ud800'"):
+        Table.of(frame)
+    with pytest.raises(DataError, match="a column name holds a lone surrogate"):
+        Table.of([[1, 2]], names=["\udc00", "b"])
+
+
+def test_one_row_of_a_frame_is_shown_how_to_give() -> None:
+    frame = pd.DataFrame({"a": [1.0], "b": [2.0]})
+    with pytest.raises(DataError, match=r"write frame\.iloc\[\[0\]\]"):
+        Table.of(frame.iloc[0])

@@ -61,6 +61,8 @@ def atomic_write(
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
+    except OSError as error:
+        raise _naming(error, target) from error
     finally:  # Ctrl-C too: the temporary file must go whatever happened
         temporary.unlink(missing_ok=True)
 
@@ -105,6 +107,8 @@ def atomic_folder(path: str | os.PathLike[str], *, force: bool = False) -> Itera
             if target.exists():
                 target.rmdir()  # empty; Windows cannot rename over an existing folder
             os.replace(staging, target)
+    except OSError as error:
+        raise _naming(error, target) from error
     finally:  # Ctrl-C too: the temporary folder must go whatever happened
         shutil.rmtree(staging, ignore_errors=True)
 
@@ -117,6 +121,13 @@ def _refuse_occupied(target: Path, force: bool) -> None:
             f"the folder {target} is not empty: choose another one, or use --force (force=True), "
             "which replaces the files of the same names"
         )
+
+
+def _naming(error: OSError, target: Path) -> OSError:
+    """Return an error that names the destination, if it names no file: such as that of a full disk."""
+    if error.filename is not None:
+        return error
+    return type(error)(error.errno, error.strerror or str(error), str(target))
 
 
 def _temporary_sibling(target: Path) -> Path:

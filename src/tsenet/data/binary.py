@@ -31,6 +31,9 @@ from tsenet.errors import DataError, count_of, listed
 # A column with more levels than this, and more than half as many levels as rows, is text or a key.
 _MANY_LEVELS = 100
 
+# Each dense column is compared with each other: 10,000 take seconds, 50,000 minutes.
+_MAX_DENSE_COLUMNS = 50_000
+
 # Cells copied or compared at a time: 32 MB of float64.
 _BLOCK = 1 << 22
 
@@ -405,6 +408,12 @@ class BinaryRule:
                     "threshold"
                 )
             return cls(table.names, thresholds, presence, table.levels, table.named)
+        if table.n_columns > _MAX_DENSE_COLUMNS:
+            raise DataError(
+                f"the table has {table.n_columns:,} dense columns, at most {_MAX_DENSE_COLUMNS:,} can be compared with "
+                "each other: choose some first, for example with sklearn.feature_selection.VarianceThreshold; or, if "
+                "most values are 0, give a sparse table"
+            )
         for j, levels in enumerate(table.levels):
             if levels is not None and is_free_text(len(levels), table.n_rows):
                 raise DataError(
@@ -608,11 +617,12 @@ class BinaryRule:
         """
         learned, now = self.names_in, table.names
         if self.named and table.named and learned != now:
-            missing = listed(sorted(set(learned) - set(now))) or "none"
-            unknown = listed(sorted(set(now) - set(learned))) or "none"
+            missing = listed(sorted(set(learned) - set(now)))
+            unknown = listed(sorted(set(now) - set(learned)))
+            advice = "" if missing else "; take X[list(rule.names_in)]"
             raise DataError(
                 "the table must have the columns of training, in their order: "
-                f"missing are {missing}, unknown are {unknown}"
+                f"missing are {missing or 'none'}, unknown are {unknown or 'none'}{advice}"
             )
         if len(learned) != len(now):
             raise DataError(f"the table has {len(now)} columns, but had {len(learned)} in training")

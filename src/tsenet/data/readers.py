@@ -33,7 +33,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tsenet.data.table import Table, date_columns, number_of, numbers_of
+from tsenet.data.table import Table, date_columns, number_of, numbers_of, surrogate_in
 from tsenet.errors import DataError, TooLargeError, count_of, import_optional, listed, quoted
 
 if TYPE_CHECKING:
@@ -208,9 +208,12 @@ class DataFile:
         """Return a column as numbers, with a warning if some cells are marks; or as texts, None where missing."""
         cells = self.column(name)
         numbers, other = numbers_in_cells(cells)
-        if are_texts or (is_training and len(other)):
-            return cells.map(str, na_action="ignore")
         label = f"{self.path}: column {quoted(name)}"
+        if are_texts or (is_training and len(other)):
+            try:
+                return cells.map(str, na_action="ignore")
+            except UnicodeEncodeError as error:
+                raise DataError(f"{label} {surrogate_in(error.object)}") from error
         if len(other):
             raise DataError(
                 f"{label} held numbers when the model was fitted, now it holds {quoted(other.iloc[0])}"
@@ -457,6 +460,8 @@ def _numbered_chunks(
         for chunk in _chunks(path, wanted, header, encoding, meter):
             yield chunk.set_axis(range(n_before, n_before + len(chunk)))
             n_before += len(chunk)
+    except UnicodeEncodeError as error:
+        raise DataError(f"{path}: a column name {surrogate_in(error.object)}") from error
     except MemoryError as error:
         if isinstance(error, TooLargeError):
             raise
@@ -580,6 +585,10 @@ def _header_hint(path: Path, names: Sequence[str]) -> str:
 def _format_of(path: Path) -> str:
     """Return the suffix that names the format, without a compression suffix."""
     match = _FORMAT.search(path.name.lower())
+    if match is None and path.suffix == ".tsenet":
+        raise DataError(
+            f"{path.name} is a model, not data: where a command takes both, the model comes first"
+        )
     if match is None:
         raise DataError(
             f"cannot tell the format of {path.name}: its name should end in .csv, .tsv, .jsonl, .ndjson, .json, .txt "

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from tsenet._system.atomic import atomic_folder
 from tsenet.data.readers import DataFile, import_pyarrow, read_chunks
 from tsenet.data.table import Table, canonical_csr
 from tsenet.data.text import (
@@ -370,7 +371,7 @@ def write_batches(
 ) -> ShardFolder:
     """Write documents that come in batches as a folder of shards, which does not depend on the batches.
 
-    The list of the shards is written last: a folder can be opened only after it is finished.
+    The folder appears when it is finished, and not at all after an error.
 
     Parameters
     ----------
@@ -413,27 +414,29 @@ def write_batches(
     first = next(batches, None)
     if first is None:
         raise DataError("there are no rows to write")
-    path.mkdir(parents=True, exist_ok=True)
-    n_rows, nnz, report = [], 0, progress or Progress()
-    for number, shard in enumerate(_groups_of_rows(chain([first], batches), rows_per_group)):
-        file = path / _FILE.format(number)
-        pyarrow.parquet.write_table(
-            shard, file, row_group_size=len(shard), compression="zstd", write_page_checksum=True
-        )
-        n_rows.append(len(shard))
-        nnz += len(shard.column(WORDS).combine_chunks().flatten())
-        report.advance(len(shard))
     table, labels = first
-    fields = {
-        "format": FORMAT,
-        "names": table.names,
-        "named": table.named,
-        "labels": {name: str(shard.schema.field(name).type) for name in labels},
-        "counter": counter,
-        "nnz": nnz,
-        "rows": n_rows,
-    }
-    (path / MANIFEST).write_text(json.dumps(fields, indent=1), encoding="utf-8")
+    report = progress or Progress()
+    n_rows: list[int] = []
+    nnz = 0
+    with atomic_folder(path, force=True) as unfinished:
+        for number, shard in enumerate(_groups_of_rows(chain([first], batches), rows_per_group)):
+            file = unfinished / _FILE.format(number)
+            pyarrow.parquet.write_table(
+                shard, file, row_group_size=len(shard), compression="zstd", write_page_checksum=True
+            )
+            n_rows.append(len(shard))
+            nnz += len(shard.column(WORDS).combine_chunks().flatten())
+            report.advance(len(shard))
+        fields = {
+            "format": FORMAT,
+            "names": table.names,
+            "named": table.named,
+            "labels": {name: str(shard.schema.field(name).type) for name in labels},
+            "counter": counter,
+            "nnz": nnz,
+            "rows": n_rows,
+        }
+        (unfinished / MANIFEST).write_text(json.dumps(fields, indent=1), encoding="utf-8")
     return open_shards(path)
 
 
@@ -471,7 +474,7 @@ def _groups_of_rows(
             waiting = pyarrow.concat_tables([waiting, rows], promote_options="permissive")
         except pyarrow.ArrowException as error:
             raise DataError(
-                f"a label has another number of values than there are rows, or values of different kinds: {error}"
+                f"a label column has the wrong length or mixed types: {error}"
             ) from error
         while len(waiting) >= n_rows:
             yield waiting.slice(0, n_rows).combine_chunks()

@@ -43,6 +43,25 @@ _DATE = re.compile(r"^\s*(\d{4}-\d\d-\d\d)(?:[T\s].*)?$")
 _MIN_DATE_SHARE = 0.9
 
 
+# Half of a character beyond U+FFFF, which no encoding can write.
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+# ---- texts
+
+
+def surrogate_in(text: str) -> str:
+    """Return the end of a message on a text that no encoding can write."""
+    return (
+        f"holds a lone surrogate, which is no character, in {quoted(str(text))}: correct this text"
+    )
+
+
+def has_surrogate(text: str) -> bool:
+    """Return whether a text holds a lone surrogate, which neither UTF-8 nor a model file can hold."""
+    return not text.isascii() and _SURROGATE.search(text) is not None
+
+
 # ---- arrays
 
 
@@ -304,6 +323,13 @@ def _check_names(names: tuple[str, ...], n_columns: int) -> None:
         raise DataError(
             f"duplicate column names: {quoted(name)} occurs {times} times; give each column its own name"
         )
+    _refuse_surrogates(names, "a column name")
+
+
+def _refuse_surrogates(texts: Iterable[str], where: str) -> None:
+    for text in texts:
+        if has_surrogate(text):
+            raise DataError(f"{where} {surrogate_in(text)}")
 
 
 def _dense_values(data: Any, label: Labeller) -> npt.NDArray[Any]:
@@ -488,8 +514,8 @@ def is_frame(data: object) -> bool:
     if nw.dependencies.is_into_series(data):
         kind = type(data).__name__
         raise DataError(
-            f"Expected a table, got a {kind}, which is one-dimensional. {RESHAPE} "
-            "One row of a dataframe is df.iloc[[0]]"
+            f"Expected a table, got a {kind}, which is one-dimensional: for one row of a dataframe write "
+            f"frame.iloc[[0]], not frame.iloc[0]. {RESHAPE}"
         )
     if nw.dependencies.is_polars_lazyframe(data):
         raise DataError("Expected a table, got a polars LazyFrame: call .collect() on it first")
@@ -549,10 +575,13 @@ def _frame_values(
     columns: dict[str, tuple[npt.NDArray[Any], Levels]] = {}
     for j, name in enumerate(own_names):
         series = table.get_column(table.columns[j])
-        days = _days_of(series, label(j), None if dates is None else name in dates)
-        if days is None:
-            columns[name] = _numbers_or_codes(series, label(j))
-            continue
+        try:
+            days = _days_of(series, label(j), None if dates is None else name in dates)
+            if days is None:
+                columns[name] = _numbers_or_codes(series, label(j))
+                continue
+        except UnicodeEncodeError as error:
+            raise DataError(f"{label(j)} {surrogate_in(error.object)}") from error
         for part, numbers in _numbers_of_days(name, days).items():
             if part in own_names:
                 raise DataError(f"{label(j)} holds dates, which become {part!r}: rename this one")
@@ -591,6 +620,7 @@ def _numbers_or_codes(series: Any, label: str) -> tuple[npt.NDArray[Any], Levels
     if present.empty or not are_texts:  # without a text nothing shows that they are categories
         return _numbers_of_objects(cells.to_numpy().reshape(-1, 1), lambda _: label)[:, 0], None
     codes, levels = pd.factorize(cells.map(str, na_action="ignore"), sort=True)
+    _refuse_surrogates(levels, label)
     return np.where(codes < 0, np.nan, codes), tuple(levels)
 
 

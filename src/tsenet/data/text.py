@@ -26,16 +26,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.table import Table
+from tsenet.data.table import Table, has_surrogate, surrogate_in
 from tsenet.errors import DataError, count_of, import_optional
 from tsenet.progress import as_progress
 
 if TYPE_CHECKING:
     import pandas as pd
     from sklearn.feature_extraction.text import CountVectorizer
-
-# Half of a character, which no encoding can write.
-_HALF = re.compile(r"[\ud800-\udfff]")
 
 _LONGEST_NGRAM = 20  # words, in a model file
 _LONGEST_PATTERN = 1000  # characters of a token_pattern in a file
@@ -322,7 +319,12 @@ def rows_of_texts(X: Any, vectorizer: Any) -> Any:
     if vectorizer is not None:
         return count_words(X, vectorizer) if is_column(X) else X
     if are_texts(X):
-        raise DataError("got texts, but the model was fitted on a table: count their words first")
+        if hasattr(X, "to_frame") and hasattr(X, "index"):
+            raise DataError(
+                "got a series, but the model was fitted on a table: for one row of a dataframe write "
+                "frame.iloc[[0]], not frame.iloc[0]"
+            )
+        raise DataError("got texts, but the model was fitted on a table: give rows of its columns")
     return X
 
 
@@ -345,8 +347,8 @@ def texts_of(documents: Iterable[Any]) -> list[str]:
     for number, text in enumerate(texts):
         if not isinstance(text, str):
             raise DataError(f"document {number} is a {type(text).__name__}, not a string")
-        if not text.isascii() and _HALF.search(text):
-            raise DataError(f"document {number} holds half of a character (a lone surrogate)")
+        if has_surrogate(text):
+            raise DataError(f"document {number} {surrogate_in(text)}")
     return texts
 
 
@@ -417,7 +419,7 @@ def vectorizer_of_fields(fields: Any, words: Sequence[str]) -> Any:
     known = set(vectorizer_fields(CountVectorizer()))
     if not isinstance(fields, dict) or set(fields) != known:
         raise DataError(f"a vectorizer has the fields {', '.join(sorted(known))}")
-    distinct = {word for word in words if isinstance(word, str) and not _HALF.search(word)}
+    distinct = {word for word in words if isinstance(word, str) and not has_surrogate(word)}
     if not words or len(distinct) < len(words):
         raise DataError("the vocabulary must be one or more different words")
     options = {

@@ -85,6 +85,11 @@ def check_columns(estimator: Any, table: Table) -> None:
     try:
         validate_data(estimator, columns, reset=False, skip_check_array=True)
     except ValueError as error:
+        wanted = () if known is None else known
+        if table.named and set(wanted) <= set(table.names):
+            raise DataError(
+                f"{str(error).strip()}\nTake the columns of training, in their order: X[model.feature_names_in_]"
+            ) from error
         raise DataError(str(error)) from error
 
 

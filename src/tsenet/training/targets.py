@@ -23,7 +23,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.class_weight import compute_class_weight
 
 from tsenet.data.scaling import overflow_safe_scale
-from tsenet.data.table import canonical_csr
+from tsenet.data.table import canonical_csr, has_surrogate, surrogate_in
 from tsenet.errors import DataError, NonNumericError
 
 if TYPE_CHECKING:
@@ -579,6 +579,9 @@ def _classes(given: NDArray[Any], missing: NDArray[np.bool_]) -> GivenTargets:
             )
         fits = np.abs(values).max() < 2.0**63
         values = values.astype(np.int64 if fits and not known.all() else np.float64)
+    elif values.dtype.kind in "OU":
+        for value in values[[has_surrogate(str(value)) for value in values]]:
+            raise DataError(f"y {surrogate_in(value)}")
     if known.all():
         return GivenTargets(values, known)
     filled = np.full(known.size, values[0], dtype=values.dtype)
