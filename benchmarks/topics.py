@@ -103,13 +103,17 @@ class Hierarchy:
 def corpus(name: str, final: bool = False, vectors: bool = False) -> tuple[Documents, Documents]:
     """Documents to fit, and others: a fifth of the training documents, or with ``final`` the test documents.
 
-    With ``vectors``, they also have those of an encoder.
+    With ``vectors``, they also have those of an encoder. ``nyt-all`` is scored on the training and test documents of
+    ``nyt`` together, as TopMost's notebooks do.
     """
+    name, _, all_documents = name.partition("-")
     train = load(name, "train")
     order = np.random.default_rng(0).permutation(train.y.size)[:MOST_DOCUMENTS]
     n_held = 0 if final else round(HELD_OUT * order.size)
     fit = train.take(np.sort(order[n_held:]))
     held = load(name, "test") if final else train.take(np.sort(order[:n_held]))
+    if all_documents:
+        held = Rows(sp.vstack([train.X, held.X]), np.concatenate([train.y, held.y]), train.names)
     if isinstance(fit.X, list):
         *counts, words = count_words(fit.X, held.X, N_WORDS, stop_words="english")
         texts = [fit.X, held.X]
@@ -376,7 +380,8 @@ def score(model: Hierarchy, held: Documents, top_words: int = 10) -> pd.DataFram
 
     The scores are those of :func:`tsenet.explain.hierarchy_scores`, and: ``junk``, the share of topics present in less
     than 0.3 % of the documents or with an NPMI below .05; ``nmi`` and ``purity`` of the main topics with the classes;
-    ``nmi_broad`` with the six subjects of 20 Newsgroups.
+    ``nmi_broad`` with the six subjects of 20 Newsgroups; ``npmi_strict``, in which words that never occur together
+    count −1, the usual convention.
     """
     from sklearn.metrics import normalized_mutual_info_score as nmi
 
@@ -386,8 +391,9 @@ def score(model: Hierarchy, held: Documents, top_words: int = 10) -> pd.DataFram
     nested, order = _nested(model)
     on = sp.csr_array(np.column_stack([present[level][:, k] for level, k in order]))
     scores = pd.DataFrame(hierarchy_scores(nested, table, on, n_words=top_words))
-    junk, labels, broad = [], [], []
+    junk, labels, broad, strict = [], [], [], []
     for level, words in enumerate(model.words):
+        strict.append(np.mean([strict_npmi(topic, held) for topic in words]))
         flat = [Topic("", 1, "", 0.0, _words(topic)) for topic in words]
         npmi = [
             hierarchy_scores([topic], table, on[:, :1], n_words=top_words)["npmi"][0]
@@ -400,11 +406,30 @@ def score(model: Hierarchy, held: Documents, top_words: int = 10) -> pd.DataFram
             broad.append(nmi(held.broad, main))
         counts = pd.crosstab(main, held.classes)
         labels.append((nmi(held.classes, main), counts.max(axis=1).sum() / main.size))
-    scores.insert(4, "junk", junk)
+    scores.insert(3, "npmi_strict", strict)
+    scores.insert(5, "junk", junk)
     scores[["nmi", "purity"]] = labels
     if broad:
         scores["nmi_broad"] = broad
     return scores
+
+
+def strict_npmi(topic: Sequence[str], documents: Documents) -> float:
+    """Mean NPMI of the pairs of a topic's words in whole documents; −1 for words that never occur together."""
+    column = {word: k for k, word in enumerate(documents.words)}
+    chosen = [column[word] for word in topic if word in column]
+    present = sp.csc_array(documents.counts)[:, chosen] > 0
+    joint = (present.T.astype(float) @ present.astype(float)).toarray() / present.shape[0]
+    alone = np.diagonal(joint)
+    first, second = np.triu_indices(len(chosen), 1)
+    pair = joint[first, second]
+    score = np.full(pair.size, -1.0)
+    meet = pair > 0
+    ratio = pair[meet] / (alone[first] * alone[second])[meet]
+    score[meet] = np.where(
+        pair[meet] < 1, np.log(ratio) / -np.log(np.minimum(pair[meet], 1 - 1e-12)), 1.0
+    )
+    return float(score.mean()) if score.size else 0.0
 
 
 def main_topics(strengths: Any) -> NDArray[np.int64]:
@@ -486,7 +511,7 @@ def run(
         asked = sizes
         for method in dict.fromkeys(["tsenet", *methods] if sizes is None else methods):
             absent = [p for p in METHODS[method].packages if importlib.util.find_spec(p) is None]
-            if METHODS[method].vectors and name == "nyt":
+            if METHODS[method].vectors and name.startswith("nyt"):
                 print(f"{method} is left out: {name} has no texts", flush=True)
                 continue
             if absent:

@@ -309,7 +309,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help=f"until a request must be complete; default: {SECONDS:g}",
     )
     options = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    logging.basicConfig(level=logging.ERROR, format="%(message)s")  # no line for each bad request
     Connection.per_address = options.per_address
     Connection.seconds = options.seconds
     try:

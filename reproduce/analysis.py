@@ -381,7 +381,9 @@ def topics_table(results: Results, corpus: str, columns: str) -> str:
     titles = {
         "n_topics": "topics",
         "cpu_s": "CPU s",
-        **{k: k.upper() for k in ("npmi", "pcc", "nmi", "ami")},
+        "pccx": "PCCx",
+        "npmi_strict": "NPMI (−1)",
+        **{k: k.upper() for k in ("npmi", "nmi", "ami")},
     }
     return table(["", *(titles.get(column, column) for column in shown_columns)], body)
 

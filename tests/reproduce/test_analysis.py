@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from scipy import stats
 
 from reproduce import RECIPE
 from reproduce.analysis import Estimate, Results, compare, holm
-from reproduce.pages import fill, stale_pages
+from reproduce.pages import fill, pages, stale_pages
 from reproduce.pictures import PICTURES, write_pictures
 from reproduce.runs import RUNS, pack
 
@@ -153,6 +154,24 @@ def test_headline_comparisons_count_together() -> None:
 def test_the_documentation_shows_the_stored_runs() -> None:
     """Every marked table and number; `python -m reproduce pages` fills them."""
     assert list(stale_pages(Results.stored())) == []
+
+
+def test_pages_that_show_the_same_cells_show_the_same_numbers() -> None:
+    """Each overview has the draws of labels that all its rivals have: other rivals may leave it fewer draws."""
+    scores: dict[tuple[str, str], set[str]] = {}
+    for page in pages():
+        for block in re.findall(
+            r"<!-- table: overview 100.*?<!-- end -->", page.read_text(), re.DOTALL
+        ):
+            head, _, *body = [
+                [cell.strip() for cell in line.split("|")[1:-1]]
+                for line in block.splitlines()
+                if line.startswith("|")
+            ]
+            for name, *cells in body:
+                for title, cell in zip(head[1:], cells, strict=True):
+                    scores.setdefault((name, title), set()).add(cell)
+    assert {key: cells for key, cells in scores.items() if len(cells) > 1} == {}
 
 
 def test_every_picture_is_drawn_from_the_stored_runs(tmp_path: Path) -> None:
