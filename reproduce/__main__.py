@@ -4,15 +4,41 @@ from __future__ import annotations
 
 import argparse
 import random
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from reproduce import RECIPE
+from reproduce.analysis import (
+    TABLES,
+    Results,
+    curves_table,
+    interpretability_table,
+    paper_table,
+    pixels_table,
+    tasks_table,
+)
+from reproduce.data import DATA, check_files, fold_of, load
+from reproduce.experiments import EXPERIMENTS, Experiment, quick
+from reproduce.rivals import RIVALS, split_name
 from reproduce.runs import FIELDS, RUNS, Cell, measure, read_runs, run_cells, unpack
+from tsenet.errors import DataError
 
 TOLERANCE = 0.005  # of a repeated score, or one row if that is more
+
+
+#: Parts of the paper that have a command of their own.
+STUDIES = {
+    "table3": "Table 3: accuracy and parameters on text",
+    "tox21": "Tox21 in Table 3, one network for each task",
+    "table4": "Table 4: interpretability of units",
+    "curves": "accuracy by the number of training rows",
+    "mnist": "the groups of MNIST's pixels",
+}
+QUICK_RUNS = Path("build/reproduce/quick.jsonl")
 
 
 def parser_of_commands() -> argparse.ArgumentParser:
@@ -21,13 +47,19 @@ def parser_of_commands() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="measure the cells of an experiment that are not stored")
     run.add_argument("experiment", help="a name of `python -m reproduce list`")
-    for name in ("data", "rivals", "labels"):
-        run.add_argument(f"--{name}", help="only these, separated by commas")
-    run.add_argument("--seeds", type=int, help="number of seeds instead of the experiment's")
+    _add_changes(run)
     run.add_argument("--runs", type=Path, default=RUNS, help="file of the stored runs")
+    for name, help in STUDIES.items():
+        study = commands.add_parser(name, help=f"measure and print {help}")
+        _add_changes(study)
+        study.add_argument("--runs", type=Path, help="file of the stored runs")
+        study.add_argument("--quick", action="store_true", help="few rows, one seed, in minutes")
+    figures = commands.add_parser("figures", help="draw the pictures of the stored runs")
+    figures.add_argument("--runs", type=Path, default=RUNS, help="file of the stored runs")
     table = commands.add_parser("table", help="print a table, e.g. `table few-labels 100`")
     table.add_argument("name")
     table.add_argument("arguments", nargs="*")
+    table.add_argument("--runs", type=Path, default=RUNS, help="file of the stored runs")
     commands.add_parser("list", help="list experiments, rivals and tables")
     commands.add_parser(
         "pages", help="fill the tables and numbers of the documentation, draw its pictures"
@@ -39,50 +71,109 @@ def parser_of_commands() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_changes(command: argparse.ArgumentParser) -> None:
+    """Options that change what an experiment measures."""
+    for name in ("data", "rivals", "labels"):
+        command.add_argument(f"--{name}", help="only these, separated by commas")
+    command.add_argument("--rows", type=int, help="fit to this many of the training rows")
+    command.add_argument("--seeds", type=int, help="number of seeds instead of the experiment's")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return the exit code."""
     chosen = parser_of_commands().parse_args(arguments)
     try:
         return _COMMANDS[chosen.command](chosen)
+    except DataError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("interrupted: run the command again to continue", file=sys.stderr)
         return 130
 
 
 def _run(chosen: argparse.Namespace) -> int:
-    from dataclasses import replace
+    experiment = _changed(_named(chosen.experiment, EXPERIMENTS, "experiment"), chosen)
+    _need_data(experiment)
+    return 1 if run_cells(experiment.all_cells(chosen.runs), chosen.runs) else 0
 
-    from reproduce.experiments import EXPERIMENTS
 
-    experiment = EXPERIMENTS[chosen.experiment]
-    changes: dict[str, Any] = {
-        name: tuple(getattr(chosen, name).split(","))
-        for name in ("data", "rivals")
-        if getattr(chosen, name)
-    }
+def _study(chosen: argparse.Namespace) -> int:
+    """Measure what is not stored of a part of the paper, then print it."""
+    experiment = quick(chosen.command) if chosen.quick else EXPERIMENTS[chosen.command]
+    experiment = _changed(experiment, chosen)
+    path = chosen.runs or (QUICK_RUNS if chosen.quick else RUNS)
+    _need_data(experiment)
+    failures = run_cells(experiment.all_cells(path), path)
+    results = Results.stored(path)
+    print()
+    if chosen.command == "table3":
+        for data in experiment.data:
+            print(f"{data}\n\n{paper_table(results, experiment, data)}\n")
+    else:
+        print(_PRINTED[chosen.command](results, experiment))
+    return 1 if failures else 0
+
+
+def _named(name: str, known: Mapping[str, Any], kind: str) -> Any:
+    if name not in known:
+        raise DataError(f"there is no {kind} {name!r}: choose from {', '.join(known)}")
+    return known[name]
+
+
+def _changed(experiment: Experiment, chosen: argparse.Namespace) -> Experiment:
+    """The experiment with the changes that the command line asks for."""
+    changes: dict[str, Any] = {}
+    if chosen.data:
+        names = chosen.data.split(",")
+        for name in names:
+            _named(name.partition("@")[0].partition("/")[0], DATA, "data set")
+        changes["data"] = tuple(names)
+    if chosen.rivals:
+        changes["rivals"] = tuple(chosen.rivals.split(","))
+        for name in changes["rivals"]:
+            split_name(name)
+        changes["headline"] = tuple(r for r in experiment.headline if r in changes["rivals"])
     if chosen.labels:
         counts = [None if text == "all" else int(text) for text in chosen.labels.split(",")]
-        experiment = replace(experiment, labels=tuple(counts))
-    if chosen.rivals:
-        changes["headline"] = tuple(r for r in experiment.headline if r in changes["rivals"])
+        changes["labels"] = tuple(counts)
     if chosen.seeds:
         changes |= {"n_seeds": chosen.seeds, "headline": ()}
     experiment = replace(experiment, **changes)
-    return 1 if run_cells(experiment.cells(), chosen.runs) else 0
+    return experiment if chosen.rows is None else experiment.with_rows(chosen.rows)
+
+
+def _need_data(experiment: Experiment) -> None:
+    """Say which files are missing, and how to get them, before anything is measured."""
+    missing = {}
+    for base in dict.fromkeys(re.split("[@/]", name)[0] for name in experiment.data):
+        try:
+            load(base, "train")
+        except DataError as error:
+            missing[base] = str(error)
+    if missing:
+        lines = [f"  {name}: {DATA[name].how} ({DATA[name].origin})" for name in missing]
+        raise DataError(
+            "\n".join(
+                [next(iter(missing.values())), "This experiment reads, below TSENET_DATA:", *lines]
+            )
+        )
 
 
 def _table(chosen: argparse.Namespace) -> int:
-    from reproduce.analysis import TABLES, Results
+    print(_named(chosen.name, TABLES, "table")(Results.stored(chosen.runs), *chosen.arguments))
+    return 0
 
-    print(TABLES[chosen.name](Results.stored(), *chosen.arguments))
+
+def _figures(chosen: argparse.Namespace) -> int:
+    from reproduce.pictures import write_pictures
+
+    for path in write_pictures(Results.stored(chosen.runs)):
+        print(f"wrote {path}")
     return 0
 
 
 def _list(chosen: argparse.Namespace) -> int:
-    from reproduce.analysis import TABLES
-    from reproduce.experiments import EXPERIMENTS
-    from reproduce.rivals import RIVALS
-
     for name, experiment in EXPERIMENTS.items():
         n_cells = sum(1 for _ in experiment.cells())
         print(f"experiment {name:18} {experiment.title} ({n_cells:,} cells)")
@@ -93,7 +184,6 @@ def _list(chosen: argparse.Namespace) -> int:
 
 
 def _pages(chosen: argparse.Namespace) -> int:
-    from reproduce.analysis import Results
     from reproduce.pages import write_pages
     from reproduce.pictures import write_pictures
 
@@ -104,8 +194,6 @@ def _pages(chosen: argparse.Namespace) -> int:
 
 
 def _data(chosen: argparse.Namespace) -> int:
-    from reproduce.data import DATA, check_files
-
     for name, source in DATA.items():
         print(f"{name}: {source.title}, {source.n_train:,} + {source.n_test:,} rows")
         print(f"  source: {source.origin}\n  licence: {source.licence}\n  files: {source.how}")
@@ -120,8 +208,6 @@ def _data(chosen: argparse.Namespace) -> int:
 
 
 def _verify(chosen: argparse.Namespace) -> int:
-    from reproduce.data import fold_of
-
     current = [run for run in read_runs() if run["recipe"] == RECIPE and "@" not in run["rival"]]
     if not current:
         print(f"no run is stored with the present recipe ({RECIPE})")
@@ -137,8 +223,16 @@ def _verify(chosen: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
+_PRINTED = {
+    "tox21": tasks_table,
+    "table4": interpretability_table,
+    "curves": curves_table,
+    "mnist": pixels_table,
+}
 _COMMANDS = {
     "run": _run,
+    **dict.fromkeys(STUDIES, _study),
+    "figures": _figures,
     "table": _table,
     "list": _list,
     "pages": _pages,

@@ -6,8 +6,10 @@ another model. Where it is known which rows were right, an interval therefore co
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,9 +19,18 @@ from scipy import stats
 
 from reproduce import RECIPE
 from reproduce.data import DATA
-from reproduce.experiments import DENSITIES, EXPERIMENTS, HEADLINE_SEEDS, LINK_RULES, TEXT, WIRINGS
+from reproduce.experiments import (
+    DENSITIES,
+    EXPERIMENTS,
+    HEADLINE_SEEDS,
+    LINK_RULES,
+    TEXT,
+    WIRINGS,
+    Experiment,
+)
+from reproduce.grid import resolved, weighting_of
 from reproduce.markdown import table
-from reproduce.paper import INTERPRETABILITY, TABLE3
+from reproduce.paper import INTERPRETABILITY, PUBLISHED, TABLE3
 from reproduce.rivals import title_of
 from reproduce.runs import RUNS, Run, read_runs, unpack
 
@@ -28,6 +39,7 @@ __all__ = ["TABLES", "Estimate", "Results", "compare", "estimate", "holm", "over
 CONFIDENCE = 0.95
 HALF_A_POINT = 0.005  # an interval within ± this counts as level
 TOPICS = RUNS.with_name("topics.csv")
+TOP = "_top"  # ends the fields about the tree's top units
 FEWEST_TASKS = 6  # from which several areas are compared over tasks
 
 
@@ -141,9 +153,9 @@ class Results:
         return cls(cells)
 
     @classmethod
-    def stored(cls) -> Results:
+    def stored(cls, path: Path = RUNS) -> Results:
         """Read all stored runs."""
-        return cls.of(read_runs())
+        return cls.of(read_runs(path))
 
     def runs(self, experiment: str, data: str, labels: int | None, rival: str) -> list[Run]:
         """Return the runs of a cell as an experiment measures it; empty if it is not measured."""
@@ -188,7 +200,9 @@ class Results:
             other = self.runs(experiment, data, labels, what.removeprefix("share-of-"))
             return f"{100 * _mean(runs, 'parameters') / _mean(other, 'parameters'):.1f} %"
         if what.startswith("vectors-"):
-            return f"{_interpretability(runs, what.removeprefix('vectors-')).mean():.4f}"
+            return (
+                f"{_of_vectors(runs, 'interpretability', what.removeprefix('vectors-')).mean():.4f}"
+            )
         metric = runs[0]["metric"]
         if not second:
             return shown(estimate(runs).value, metric)
@@ -202,18 +216,6 @@ class Results:
 
 def _mean(runs: Sequence[Run], name: str) -> float:
     return float(np.mean([run[name] for run in runs]))
-
-
-def _interpretability(runs: Sequence[Run], vectors: str) -> NDArray[np.float64]:
-    """Return the score of each run by the word vectors whose file name begins so."""
-    return np.array(
-        [
-            score
-            for run in runs
-            for file, score in run["interpretability"].items()
-            if file.startswith(vectors) and score is not None
-        ]
-    )
 
 
 # ---- how numbers look
@@ -402,119 +404,213 @@ def _topic_score(column: str, value: float) -> str:
     return f"{value:.3f}".replace("0.", ".", 1).replace("-", "−")
 
 
-def paper_table(results: Results, data: str) -> str:
-    """Table 3 on one data set: score, the paper's, parameters, difference from the reference with interval."""
-    definition = EXPERIMENTS["table3"]
-    published = TABLE3.get(data, {})
+def paper_table(results: Results, experiment: Experiment, data: str) -> str:
+    """Table 3 on one data set: mean and deviation over seeds, the paper's, parameters, difference from the reference.
+
+    The networks of the experiment come first, then others that were measured on the same features.
+    """
+    published = TABLE3.get(PUBLISHED.get(data.partition("@")[0], ""), {})
+    block = weighting_of_table(experiment.reference)
+    stored = [
+        key[1] for key in results.cells if (key[0], *key[2:]) == (data, None, "test", "score")
+    ]
+    runs_of_data = [run for key, group in results.cells.items() if key[0] == data for run in group]
+    few = [run for key, group in results.cells.items() if key[3] == "validation" for run in group]
+    declared = [resolved(rival, data, [*runs_of_data, *few]) for rival in experiment.rivals]
+    others = [name for name in stored if weighting_of_table(name) == block]
+    dense = resolved(f"fnn:best:weighting={block}", data, [*runs_of_data, *few])
+    of_dense = results.cells.get((data, dense, None, "test", "score"))
+    reference = results.cells.get((data, experiment.reference, None, "test", "score"), [])
+
     body = []
-    for rival in definition.rivals:
-        runs = results.runs("table3", data, None, rival)
-        if not runs:
-            continue
-        metric = runs[0]["metric"]
-        difference = compare(runs, results.runs("table3", data, None, definition.reference))
-        same = rival == definition.reference
-        theirs = published.get(rival)
+    for rival in dict.fromkeys(name for name in [*declared, *others] if name in stored):
+        runs = results.cells[data, rival, None, "test", "score"]
+        scores = 100 * np.array([run["score"] for run in runs])
+        deviation = f" ± {scores.std(ddof=1):.2f}" if scores.size > 1 else ""
+        n_parameters = _mean(runs, "parameters")
+        share = f"{n_parameters / _mean(of_dense, 'parameters'):.1%}" if of_dense else "–"
+        theirs = published.get(_published_name(rival)) if block == "counts" else None
+        difference = compare(runs, reference) if rival != experiment.reference else None
         body.append(
             [
-                *(title_of(rival), score_of(runs), len(runs)),
-                "–" if theirs is None else shown(theirs.score, metric),
-                counted(_mean(runs, "parameters")),
+                title_of(rival).replace(f", weighting {block}", ""),
+                f"{scores.mean():.2f}{deviation}",
+                scores.size,
+                "–" if theirs is None else f"{100 * theirs.score:.2f} ± {100 * theirs.sd:.2f}",
+                counted(n_parameters),
+                share,
                 "–" if theirs is None else counted(theirs.n_parameters),
-                "–" if same or difference is None else signed(difference.value, metric),
-                "–" if same or difference is None else interval(difference, metric),
+                "–" if difference is None else signed(difference.value, "accuracy"),
+                "–" if difference is None else interval(difference, "accuracy"),
                 f"{_mean(runs, 'cpu'):.0f}",
             ]
-        )  # fmt: skip
-    head = ["", "score", "seeds", "paper's", "parameters", "paper's", "difference", "95 % interval"]
-    return table([*head, "CPU s"], body)
+        )
+    if not body:
+        return f"{DATA[data.partition('@')[0]].title}: not measured yet."
+    reference_title = title_of(experiment.reference).replace(f", weighting {block}", "")
+    head = ["", "ours", "seeds", "paper's", "parameters", "of FNN", "paper's"]
+    return table([*head, f"minus {reference_title}", "95 % interval", "CPU s"], body)
 
 
-def task_scores(results: Results) -> dict[str, NDArray[np.float64]]:
+def weighting_of_table(rival: str) -> str:
+    """Return what a rival reads, for the block of Table 3 that it belongs to: the presets read counts by default."""
+    if "weighting=" in rival.partition("@")[0]:
+        return weighting_of(rival)
+    return "counts" if re.match("(tsenet|backbone)-(paper|informed)", rival) else "tfidf"
+
+
+def _published_name(rival: str) -> str:
+    """The paper's row for a rival, if it is one of the paper's own methods."""
+    if re.fullmatch("fnn:[^:]*(:weighting=counts)?", rival):
+        return "fnn"
+    if rival.startswith("pruned") and "rounds=1" in rival:
+        return "pruned@tsenet-paper"
+    return rival
+
+
+def task_scores(
+    results: Results, experiment: Experiment, field: str = "score"
+) -> dict[str, NDArray[np.float64]]:
     """Mean area of each task of Tox21, one network for each, by rival; only rivals measured on all tasks."""
-    definition = EXPERIMENTS["tox21-tasks"]
     cells = {
-        rival: [results.runs("tox21-tasks", data, None, rival) for data in definition.data]
-        for rival in definition.rivals
+        rival: [results.cells.get((data, rival, None, "test", "score")) for data in experiment.data]
+        for rival in experiment.rivals
     }
     return {
-        rival: np.array([estimate(runs).value for runs in tasks])
+        rival: np.array([_mean(runs, field) for runs in tasks if runs])
         for rival, tasks in cells.items()
         if all(tasks)
     }
 
 
-def tasks_table(results: Results) -> str:
+def tasks_table(results: Results, experiment: Experiment) -> str:
     """Tox21 by the paper's protocol: one network for each task."""
-    definition, scores = EXPERIMENTS["tox21-tasks"], task_scores(results)
+    scores = task_scores(results, experiment)
+    if not scores:
+        return "Tox21: not measured yet."
     published = TABLE3["tox21"]
-    body = [
+    body: list[list[Any]] = [
         [data.partition("/")[2], *(f"{column[k]:.4f}" for column in scores.values())]
-        for k, data in enumerate(definition.data)
+        for k, data in enumerate(experiment.data)
     ]
     body.append(["mean", *(f"{column.mean():.4f}" for column in scores.values())])
-    theirs = [f"{published[rival].score:.4f}" if rival in published else "–" for rival in scores]
+    without = task_scores(results, experiment, "without_repeated")
+    body.append(
+        ["mean without shared compounds", *(f"{column.mean():.4f}" for column in without.values())]
+    )
+    theirs = [
+        f"{published[r].score:.4f} ± {published[r].sd:.4f}" if r in published else "–"
+        for r in scores
+    ]
     body.append(["mean in the paper", *theirs])
+    cells = [results.cells[experiment.data[0], rival, None, "test", "score"] for rival in scores]
+    body.append(["seeds", *map(len, cells)])
+    body.append(["parameters", *(counted(_mean(runs, "parameters")) for runs in cells)])
     text = table(["task", *map(title_of, scores)], body)
-    reference = scores[definition.reference]
-    for rival in [name for name in scores if name != definition.reference]:
+    if any(run["recipe"] != RECIPE for runs in cells for run in runs):
+        text += "\n\n† Measured with an earlier recipe."
+    reference = scores.get(experiment.reference)
+    for rival in scores if reference is not None else ():
+        if reference is None or rival == experiment.reference:
+            continue
         lead, better = over(reference - scores[rival]), int((reference > scores[rival]).sum())
         text += (
-            f"\n\n{title_of(definition.reference)} minus {title_of(rival)}: {signed(lead.value, 'auc')} "
+            f"\n\n{title_of(experiment.reference)} minus {title_of(rival)}: {signed(lead.value, 'auc')} "
             f"({interval(lead, 'auc')}), better on {better} of {reference.size} tasks."
         )
     return text
 
 
-def published_table(results: Results) -> str:
-    """Table 3 as printed in the paper, for the sets that are not at hand."""
-    del results
-    missing = {
-        data: rivals for data, rivals in TABLE3.items() if data not in EXPERIMENTS["table3"].data
+def interpretability_table(results: Results, experiment: Experiment) -> str:
+    """Table 4: mean cosine of the words of the last units and of the tree's top units, by two files of word vectors."""
+    body: list[list[Any]] = []
+    for data in experiment.data:
+        published = INTERPRETABILITY.get(PUBLISHED.get(data.partition("@")[0], ""), {})
+        measured = {
+            key[1]: runs
+            for key, runs in results.cells.items()
+            if (key[0], *key[2:]) == (data, None, "test", "interpretability")
+        }
+        for rival, runs in measured.items():
+            for layer in ("", "_top") if f"interpretability{TOP}" in runs[0] else ("",):
+                theirs = published.get(_published_name(rival)) if layer != TOP else None
+                title = title_of(rival).replace(", weighting counts", "")
+                body.append(
+                    [
+                        *(data.removeprefix("paper-"), title),
+                        "top of the tree" if layer else "last hidden",
+                        *(_mean_and_deviation(runs, v, layer) for v in ("google", "glove")),
+                        "–" if theirs is None else f"{theirs:.4f}",
+                        *(runs[0][f"units{layer}"], len(runs)),
+                    ]
+                )
+        for runs in [*measured.values()][:1]:
+            chance = [_of_vectors(runs, "chance", v).mean() for v in ("google", "glove")]
+            share = [_of_vectors(runs, "coverage", v).mean() for v in ("google", "glove")]
+            cells = [
+                f"{mean:.4f} ({covered:.0%} of the words)"
+                for mean, covered in zip(chance, share, strict=True)
+            ]
+            body.append(
+                [data.removeprefix("paper-"), "two random words", "–", *cells, "–", "–", "–"]
+            )
+    if not body:
+        return "Table 4: not measured yet."
+    head = ["data", "", "layer", "Google News", "GloVe", "the paper's", "units", "seeds"]
+    return table(head, body)
+
+
+def _of_vectors(runs: Sequence[Run], field: str, vectors: str) -> NDArray[np.float64]:
+    """Return a number of each run by the word vectors whose file name begins so."""
+    return np.array(
+        [
+            score
+            for run in runs
+            for file, score in run[field].items()
+            if file.startswith(vectors) and score is not None
+        ]
+    )
+
+
+def _mean_and_deviation(runs: Sequence[Run], vectors: str, layer: str) -> str:
+    scores = _of_vectors(runs, f"interpretability{layer}", vectors)
+    return f"{scores.mean():.4f}" + (f" ± {scores.std(ddof=1):.4f}" if scores.size > 1 else "")
+
+
+def curves_table(results: Results, experiment: Experiment) -> str:
+    """Accuracy by the number of training rows, or of labels, with what is stored."""
+    columns = [(data, labels) for data in experiment.data for labels in experiment.labels]
+    cells = {
+        rival: [
+            results.cells.get((*column[:1], rival, column[1], "test", "score"))
+            for column in columns
+        ]
+        for rival in experiment.rivals
     }
-    missing.pop("tox21")
-    rivals = ("tsenet-paper", "backbone-paper", "fnn", "pruned@tsenet-paper")
     body = [
         [
-            data,
-            *(
-                f"{shown(found[r].score, 'accuracy')} ({counted(found[r].n_parameters)})"
-                for r in rivals
-            ),
-            "no data",
+            title_of(rival).replace(", weighting counts", ""),
+            *(f"{100 * _mean(runs, 'score'):.2f}" if runs else "–" for runs in row),
         ]
-        for data, found in missing.items()
+        for rival, row in cells.items()
+        if any(row)
     ]
-    return table(["", *map(title_of, rivals), "here"], body)
+    if not body:
+        return f"{experiment.title}: not measured yet."
+
+    def heading(data: str, labels: int | None) -> str:
+        name, _, n_rows = data.removeprefix("paper-").partition("@")
+        rows = f"{int(n_rows):,}" if n_rows else "all"
+        return f"{name}, {rows} rows" + ("" if labels is None else f", {labels:,} labels")
+
+    return table(["", *(heading(*column) for column in columns)], body)
 
 
-def interpretability_table(results: Results) -> str:
-    """Table 4: mean cosine of the words of the top units, by Google News vectors as in the paper, and by GloVe's."""
-    definition = EXPERIMENTS["interpretability"]
-    body = []
-    for data in definition.data:
-        runs_of = {r: results.runs("interpretability", data, None, r) for r in definition.rivals}
-        for rival, runs in runs_of.items():
-            row: list[Any] = [data, title_of(rival)]
-            for vectors in ("google", "glove"):
-                own, reference = (
-                    _interpretability(found, vectors)
-                    for found in (runs, runs_of[definition.reference])
-                )
-                lead = (
-                    ""
-                    if rival == definition.reference
-                    else f" ({interval(over(own - reference), 'auc')})"
-                )
-                row.append(f"{own.mean():.4f}{lead}")
-            theirs = INTERPRETABILITY.get(data, {}).get(rival)
-            body.append([*row, "–" if theirs is None else f"{theirs:.4f}", runs[0]["units"]])
-    return table(["data", "", "Google News", "GloVe", "the paper's", "units"], body)
-
-
-def pixels_table(results: Results) -> str:
-    """MNIST: how much of each level's groups is connected."""
-    runs = results.runs("pixels", "mnist", None, "tree")
+def pixels_table(results: Results, experiment: Experiment) -> str:
+    """MNIST: how much of each level's groups is connected, and where groups are wider than high."""
+    runs = results.cells.get((experiment.data[0], "tree", None, "test", "pixels"), [])
+    if not runs or "wide" not in runs[0]:
+        return "MNIST: not measured yet."
     body = []
     for level in range(len(runs[0]["groups"])):
         connected, chance = (
@@ -522,8 +618,13 @@ def pixels_table(results: Results) -> str:
             for name in ("connected", "by_chance")
         )
         groups = ", ".join(str(run["groups"][level]) for run in runs)
-        body.append([level + 1, groups, f"{100 * connected:.1f} %", f"{100 * chance:.1f} %"])
-    return table(["level", "groups", "connected", "by chance"], body)
+        wide = [
+            f"{float(np.mean([run['wide'][level][third] for run in runs])):.0%}"
+            for third in range(3)
+        ]
+        body.append([level + 1, groups, f"{connected:.1%}", f"{chance:.1%}", *wide])
+    thirds = [f"wide, {third}" for third in ("top", "middle", "bottom")]
+    return table(["level", "groups", "connected", "by chance", *thirds], body)
 
 
 def controls_table(results: Results, data: str, labels: str) -> str:
@@ -578,10 +679,12 @@ TABLES: dict[str, Callable[..., str]] = {
     "ablations": lambda r: scores_table(r, "ablations", None),
     "paper-links": lambda r: scores_table(r, "paper-links", None),
     "controls": controls_table,
-    "table3": paper_table,
-    "tox21-tasks": tasks_table,
-    "published": published_table,
-    "interpretability": interpretability_table,
-    "pixels": pixels_table,
+    "table3": lambda r, data: paper_table(r, EXPERIMENTS["table3"], data),
+    "table3-tfidf": lambda r, data: paper_table(r, EXPERIMENTS["table3-tfidf"], data),
+    "tox21": lambda r: tasks_table(r, EXPERIMENTS["tox21"]),
+    "table4": lambda r: interpretability_table(r, EXPERIMENTS["table4"]),
+    "curves": lambda r: curves_table(r, EXPERIMENTS["curves"]),
+    "curves-labels": lambda r: curves_table(r, EXPERIMENTS["curves-labels"]),
+    "mnist": lambda r: pixels_table(r, EXPERIMENTS["mnist"]),
     "small-networks": sizes_table,
 }

@@ -95,6 +95,10 @@ class Source:
     read : function of "train" or "test"
     n_fit : int or None
         Fit on this many training rows only.
+    stop_words : str or None
+        Words that are no features, as for :func:`tsenet.data.word_vectorizer`.
+    tokenizer : str
+        How texts are split into words, likewise.
     """
 
     title: str
@@ -107,6 +111,8 @@ class Source:
     how: str
     read: Callable[[str], Rows]
     n_fit: int | None = None
+    stop_words: str | None = None
+    tokenizer: str = "unicode"
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +180,7 @@ def load(name: str, side: str) -> Rows:
     Parameters
     ----------
     name : str
-        A key of :data:`DATA`, or ``tox21/NR-AR`` for one label of Tox21 as two classes.
+        A key of :data:`DATA`; ``tox21/NR-AR`` for one label of Tox21 as two classes.
     side : {"train", "test"}
 
     Raises
@@ -208,7 +214,8 @@ def fold_of(name: str, part: Part, seed: int) -> Fold:
     Parameters
     ----------
     name : str
-        As for :func:`load`.
+        As for :func:`load`; ``ag_news@5000`` fits on 5,000 of the training rows, drawn by the seed, every class in its
+        share.
     part : {"validation", "test"}
         Score on the test rows, or on a quarter of the training rows; ``"validation"`` never reads test rows.
     seed : int
@@ -219,9 +226,15 @@ def fold_of(name: str, part: Part, seed: int) -> Fold:
     Fold
         Words, frequencies and classes come from the rows to fit alone.
     """
+    whole_name = name
+    name, _, n_rows = name.partition("@")
     source = _source(name.partition("/")[0])
+    if n_rows:
+        source = replace(source, n_fit=None)
     task: Task = "classes" if "/" in name else source.task
     train = load(name, "train")
+    if n_rows:
+        train = _some_rows(train, task, int(n_rows), seed)
     held_side = "train"
     if source.n_test == 0:
         train, test = _two_parts(train, task, seed, None)
@@ -234,7 +247,9 @@ def fold_of(name: str, part: Part, seed: int) -> Fold:
         train, test = _two_parts(train, task, seed, source.n_fit)
     X, X_held, names = train.X, test.X, train.names
     if isinstance(X, list):
-        X, X_held, names = count_words(X, X_held)
+        X, X_held, names = count_words(
+            X, X_held, stop_words=source.stop_words, tokenizer=source.tokenizer
+        )
     y, y_held = train.y, test.y
     if task == "classes":
         classes, y = np.unique(y, return_inverse=True)
@@ -248,7 +263,8 @@ def fold_of(name: str, part: Part, seed: int) -> Fold:
         return encoded(name, "train", train), encoded(name, held_side, test)
 
     return Fold(
-        name, source.kind, task, X, y.astype(np.float64), X_held, y_held.astype(np.float64), names, repeated, vectors
+        whole_name, source.kind, task, X, y.astype(np.float64),
+        X_held, y_held.astype(np.float64), names, repeated, vectors,
     )  # fmt: skip
 
 
@@ -287,15 +303,35 @@ def label_order(y: NDArray[Any], seed: int) -> NDArray[np.int64]:
 
 
 def count_words(
-    fit: list[str], held: list[str], n_words: int = N_WORDS, stop_words: str | None = None
+    fit: list[str],
+    held: list[str],
+    n_words: int = N_WORDS,
+    stop_words: str | None = None,
+    tokenizer: str = "unicode",
 ) -> tuple[Any, Any, Any]:
-    """Count the most frequent words of the texts to fit in both lists."""
-    from tsenet.data.text import word_vectorizer
+    """Count the most frequent words of the texts to fit in both lists; HTML is removed, as in ``fit(texts)``."""
+    from tsenet.data.text import without_html, word_vectorizer
 
-    vectorizer = word_vectorizer(n_words=n_words, stop_words=stop_words, min_documents=2)
-    counts = [vectorizer.fit_transform(fit), vectorizer.transform(held)]
+    vectorizer = word_vectorizer(
+        n_words=n_words, stop_words=stop_words, min_documents=2, tokenizer=tokenizer
+    )
+    counts = [
+        vectorizer.fit_transform([without_html(text) for text in fit]),
+        vectorizer.transform([without_html(text) for text in held]),
+    ]
     X, X_held = (sp.csr_array(part, dtype=np.float32) for part in counts)
     return X, X_held, tuple(vectorizer.get_feature_names_out())
+
+
+def _some_rows(rows: Rows, task: Task, n_rows: int, seed: int) -> Rows:
+    """Draw rows, each class in its share."""
+    if n_rows > rows.y.shape[0]:
+        raise DataError(f"{n_rows:,} rows were asked for, and there are {rows.y.shape[0]:,}")
+    if task == "classes":
+        order = label_order(rows.y, seed)
+    else:
+        order = np.random.default_rng([seed, 20_180_314]).permutation(rows.y.shape[0])
+    return rows.take(np.sort(order[:n_rows]))
 
 
 def _two_parts(rows: Rows, task: Task, seed: int, size: int | None) -> tuple[Rows, Rows]:
@@ -373,6 +409,11 @@ def _newsgroups(side: str) -> Rows:
 
 def _suite_text(name: str, side: str) -> Rows:
     frame = _frame(f"suite/{name}-{side}.csv.xz", dtype=str, keep_default_na=False)
+    return Rows(frame["text"].tolist(), frame["label"].to_numpy(str))
+
+
+def _paper_text(name: str, side: str) -> Rows:
+    frame = _frame(f"paper/{name}-{side}.csv.xz", dtype=str, keep_default_na=False)
     return Rows(frame["text"].tolist(), frame["label"].to_numpy(str))
 
 
@@ -533,6 +574,18 @@ def _text(title: str, sizes: tuple[int, int], origin: str, licence: str, name: s
     )
 
 
+def _of_paper(
+    title: str, sizes: tuple[int, int], official: str, licence: str, name: str, **options: Any
+) -> Source:
+    """A part of one of the paper's text sets; stop words are removed, as in the paper."""
+    how = f"paper/{name}-train.csv.xz and -test.csv.xz, columns label,text; {official}"
+    return Source(
+        *(title, "text", "classes", *sizes, _ZHANG, licence, how),
+        partial(_paper_text, name),
+        **{"stop_words": "english", **options},
+    )
+
+
 def _idx(title: str, origin: str, licence: str, folder: Callable[[], Path], how: str) -> Source:
     return Source(
         *(title, "image", "classes", 60_000, 10_000, origin, licence, how),
@@ -549,6 +602,31 @@ DATA: Mapping[str, Source] = {
         "ag_news/train.csv.xz and test.csv.xz; the training file is 36,932 rows of the official 120,000, "
         "assembled from public copies",
         partial(_documents, "ag_news", (1, 2)),
+    ),
+    "paper-ag_news": _of_paper(
+        "AG's News (part)", (59_835, 7_600),
+        "59,835 of the 120,000 official training rows from public copies, all 7,600 test rows",
+        "non-commercial use only", "ag_news",
+    ),
+    "paper-dbpedia": _of_paper(
+        "DBPedia (part)", (33_446, 11_080),
+        "33,446 of the 560,000 official rows from public copies, 11,080 of the 70,000 test rows",
+        "CC BY-SA 3.0 and GFDL", "dbpedia",
+    ),
+    "paper-yelp": _of_paper(
+        "Yelp Review Full (part)", (5_789, 2_830),
+        "5,789 of the 650,000 official rows from public copies, 2,830 of the 50,000 test rows",
+        "research use only", "yelp_review_full",
+    ),
+    "paper-yahoo": _of_paper(
+        "Yahoo! Answers (part)", (12_167, 3_439),
+        "12,167 rows from public copies, about 9,200 of them official test rows, and 3,439 other official test rows",
+        "research use only", "yahoo_answers",
+    ),
+    "paper-sogou_c": _of_paper(
+        "Sogou (C)", (2_324, 581),
+        "2,905 texts of Sogou Lab's corpus in ten classes, in the paper's pinyin; not its sample of five classes",
+        "Sogou Lab's terms", "sogou_c", stop_words=None, tokenizer="whitespace",
     ),
     "20newsgroups": Source(
         *("20 Newsgroups", "text", "classes", 11_314, 7_532, "http://qwone.com/~jason/20Newsgroups"),

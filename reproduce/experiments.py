@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from reproduce.data import TOX21_LABELS, Part
-from reproduce.runs import Cell
+from reproduce.grid import BEST, ranking_cells, resolved, weighting_of
+from reproduce.networks import GRID
+from reproduce.runs import RUNS, Cell, read_runs
 
-__all__ = ["EXPERIMENTS", "Experiment"]
+__all__ = ["EXPERIMENTS", "QUICK", "Experiment", "quick"]
 
 Labels = tuple[int | None, ...]
 HEADLINE_SEEDS = 10
@@ -35,6 +38,8 @@ class Experiment:
     measure : {"score", "interpretability", "pixels"}
     reference : str
         The rival that the others are compared with.
+    shapes : tuple of str
+        Dense shapes among which ``best`` in the name of a rival is chosen (:mod:`reproduce.grid`).
     """
 
     title: str
@@ -47,9 +52,26 @@ class Experiment:
     part: Part = "test"
     measure: str = "score"
     reference: str = "tsenet"
+    shapes: tuple[str, ...] = GRID
+
+    def with_rows(self, n_rows: int) -> Experiment:
+        """Fit to this many of the training rows."""
+        return replace(self, data=tuple(f"{name}@{n_rows}" for name in self.data))
+
+    def all_cells(self, path: Path = RUNS) -> Iterator[Cell]:
+        """Yield the cells, with dense shapes ranked and chosen as soon as the runs they follow from are stored."""
+        for data in self.data:
+            one = replace(self, data=(data,))
+            for weighting in sorted({weighting_of(name) for name in self.rivals if BEST in name}):
+                yield from ranking_cells(data, weighting, path, self.shapes)
+            runs = read_runs(path)
+            for cell in one.cells():
+                name = resolved(cell.rival, data, runs)
+                if name is not None:
+                    yield replace(cell, rival=name)
 
     def cells(self) -> Iterator[Cell]:
-        """Yield the cells; those of one fold follow each other."""
+        """Yield the cells as declared; those of one fold follow each other."""
         n_headline = max(HEADLINE_SEEDS, self.n_seeds) if self.headline else self.n_seeds
         for data in self.data:
             for seed in range(n_headline):
@@ -62,6 +84,8 @@ class Experiment:
 TEXT = ("ag_news", "20newsgroups", "stackoverflow", "dbpedia", "subj")
 TABLES = ("dna", "spam", "satellite", "sonar", "vowel", "acsf1", "tecator", "ames")
 IMAGES = ("digits", "mnist")
+PAPER_TEXT = ("paper-ag_news", "paper-dbpedia", "paper-yelp", "paper-yahoo", "paper-sogou_c")
+CURVE_ROWS = (2_500, 5_000, 12_000, 30_000)
 LINEAR = ("logistic", "linear-svc", "complement-nb")
 FAMILY = ("tsenet", "tsenet-random", "backbone", "backbone-random")
 PAPER = ("tsenet-paper", "tsenet-paper-random", "backbone-paper", "backbone-paper-random")
@@ -95,13 +119,35 @@ EXPERIMENTS: dict[str, Experiment] = {
         (*FAMILY, "linear", "mlp", "boosting", "forest", "fnn-512"),
     ),
     "table3": Experiment(
-        "Table 3 of the paper",
-        ("ag_news", "dbpedia"),
+        "Table 3 of the paper: counts for every network",
+        PAPER_TEXT,
         (
-            *(*PAPER, "tsenet-paper:weighting=tfidf", "fnn"),
-            *(*(f"{rival}@tsenet-paper" for rival in SIZED), "logistic", "tsenet", "tsenet-random"),
+            *PAPER,
+            "fnn:best:weighting=counts",
+            "pruned:best:weighting=counts:rounds=1@tsenet-paper",
+            "pruned:best:weighting=counts@tsenet-paper",
+            "tsenet-informed",
+            "tsenet-informed:link_rule=random",
+            "tsenet:weighting=counts",
+            "tsenet-random:weighting=counts",
+            "logistic:weighting=counts",
         ),
         reference="tsenet-paper",
+    ),
+    "table3-tfidf": Experiment(
+        "Table 3 of the paper: tf-idf for every network",
+        PAPER_TEXT,
+        (
+            "tsenet-paper:weighting=tfidf",
+            "backbone-paper:weighting=tfidf",
+            "fnn:best",
+            "pruned:best:rounds=1@tsenet-paper:weighting=tfidf",
+            "tsenet-informed:weighting=tfidf",
+            "tsenet",
+            "tsenet-random",
+            "logistic",
+        ),
+        reference="tsenet-paper:weighting=tfidf",
     ),
     "paper-links": Experiment(
         "Why random links do as well with the paper's recipe",
@@ -113,10 +159,23 @@ EXPERIMENTS: dict[str, Experiment] = {
         ),
         reference="backbone-paper",
     ),
-    "tox21-tasks": Experiment(
-        "Tox21, one network for each task",
+    "tox21": Experiment(
+        "Tox21 in Table 3, one network for each task",
         tuple(f"tox21/{label}" for label in TOX21_LABELS),
-        ("tsenet-paper", "tsenet-paper-random", "backbone-paper", "fnn"),
+        ("tsenet-paper", "tsenet-paper-random", "backbone-paper", "fnn", "pruned@tsenet-paper"),
+        reference="tsenet-paper",
+    ),
+    "curves": Experiment(
+        "Accuracy by the number of rows",
+        tuple(f"paper-{data}@{n}" for data in ("ag_news", "dbpedia") for n in CURVE_ROWS),
+        (*PAPER, "tsenet-informed", "fnn:512x1:weighting=counts"),
+        reference="tsenet-paper",
+    ),
+    "curves-labels": Experiment(
+        "Accuracy by the number of labels, with the structure of all rows",
+        ("paper-ag_news@12000",),
+        (*PAPER, "tsenet-informed", "tsenet-informed:link_rule=random", "fnn:512x1:weighting=counts"),
+        labels=(100, 400, 1600, 6400),
         reference="tsenet-paper",
     ),
     "controls": Experiment(
@@ -163,15 +222,31 @@ EXPERIMENTS: dict[str, Experiment] = {
         ),
         reference="logistic",
     ),
-    "interpretability": Experiment(
+    "table4": Experiment(
         "Table 4 of the paper",
-        ("ag_news", "dbpedia"),
+        ("paper-ag_news", "paper-dbpedia"),
         (
-            *("tsenet-paper", "tsenet-paper-random", "fnn", "pruned@tsenet-paper"),
-            *("tsenet", "tsenet-random", "tsenet:init=random", "nmf"),
+            *(*PAPER, "fnn:best:weighting=counts", "tsenet-informed"),
+            "pruned:best:weighting=counts:rounds=1@tsenet-paper",
         ),
         measure="interpretability",
         reference="tsenet-paper",
     ),
-    "pixels": Experiment("Groups of pixels", ("mnist",), ("tree",), measure="pixels"),
+    "mnist": Experiment("Groups of pixels", ("mnist",), ("tree",), measure="pixels"),
 }  # fmt: skip
+
+#: What `--quick` measures instead: minutes on one core, and the same code.
+QUICK: dict[str, Experiment] = {
+    "table3": replace(EXPERIMENTS["table3"], data=("paper-ag_news@1500",)),
+    "tox21": replace(EXPERIMENTS["tox21"], data=("tox21/NR-AR@1500", "tox21/SR-p53@1500")),
+    "table4": replace(EXPERIMENTS["table4"], data=("paper-ag_news@1500",)),
+    "curves": replace(
+        EXPERIMENTS["curves"], data=("paper-ag_news@500", "paper-ag_news@1500"), rivals=PAPER
+    ),
+    "mnist": replace(EXPERIMENTS["mnist"], data=("mnist@1000",)),
+}
+
+
+def quick(name: str) -> Experiment:
+    """Return the small form of an experiment: few rows, one seed, three dense shapes."""
+    return replace(QUICK[name], n_seeds=1, shapes=("512x1", "512x2", "512x2-conic"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, Literal, Self
@@ -16,7 +17,16 @@ from sklearn.model_selection import train_test_split
 from torch import nn
 from torch.nn import functional
 
-__all__ = ["DenseNetwork", "DynamicNetwork", "PrunedNetwork", "ValidatedNetwork"]
+from tsenet.errors import DataError
+
+__all__ = [
+    "GRID",
+    "DenseNetwork",
+    "DynamicNetwork",
+    "PrunedNetwork",
+    "ValidatedNetwork",
+    "shape_of",
+]
 
 VALIDATION_SHARE = 0.1
 PRUNING_ROUNDS, EPOCHS_BETWEEN = 6, 2
@@ -255,15 +265,17 @@ class DenseNetwork(BaseEstimator):
 
 
 class PrunedNetwork(DenseNetwork):
-    """A trained dense network whose weakest weights go in six rounds (Han et al. 2015, Zhu and Gupta 2017).
+    """A trained dense network whose weakest weights go, in rounds (Zhu and Gupta 2017) or at once (Han et al. 2015).
 
-    ``size`` parameters are left; weights are compared after division by the root mean square of their layer.
+    ``size`` parameters are left. In one round, as in the paper, the smallest weights of all layers go and the others
+    are trained again; in several, weights are compared after division by the root mean square of their layer.
     """
 
     def __init__(
         self,
         *,
         size: int = 100_000,
+        rounds: int = PRUNING_ROUNDS,
         hidden: Sequence[int] = (512,),
         dropout: float = 0.5,
         learning_rate: float = 1e-3,
@@ -273,16 +285,17 @@ class PrunedNetwork(DenseNetwork):
             hidden=hidden, dropout=dropout, learning_rate=learning_rate, random_state=random_state
         )
         self.size = size
+        self.rounds = rounds
 
     def fit(self, X: Any, y: NDArray[Any]) -> Self:
         """Train, prune in rounds with two epochs between them, and train again."""
         super().fit(X, y)
         dense = self.n_parameters_
         target = max(min(self.size, dense), sum(bias.numel() for bias in self.net_.biases))
-        for step in range(1, PRUNING_ROUNDS + 1):
-            left = (1 - step / PRUNING_ROUNDS) ** 3
+        for step in range(1, self.rounds + 1):
+            left = (1 - step / self.rounds) ** 3
             self._keep_largest(round(target + (dense - target) * left))
-            if step < PRUNING_ROUNDS:
+            if step < self.rounds:
                 self._train(0.1 * self.learning_rate, EPOCHS_BETWEEN)
         self._train(0.1 * self.learning_rate, self.max_epochs)
         self.n_parameters_ = self.net_.n_parameters
@@ -290,7 +303,9 @@ class PrunedNetwork(DenseNetwork):
 
     def _keep_largest(self, n_parameters: int) -> None:
         sizes = [np.abs(weight.detach().numpy()) for weight in self.net_.weights]
-        scaled = [size / (np.sqrt(np.square(size).mean()) or 1.0) for size in sizes]
+        scaled = sizes
+        if self.rounds > 1:
+            scaled = [size / (np.sqrt(np.square(size).mean()) or 1.0) for size in sizes]
         n_kept = max(1, n_parameters - sum(bias.numel() for bias in self.net_.biases))
         together = np.concatenate([size.ravel() for size in scaled])
         chosen = np.zeros(together.size, bool)
@@ -377,6 +392,33 @@ class DynamicNetwork(DenseNetwork):
                 new = torch.from_numpy(rng.standard_normal(grown.size).astype(np.float32))
                 with torch.no_grad():
                     weight.view(-1)[torch.from_numpy(grown)] = spread * new
+
+
+def shape_of(text: str, n_outputs: int) -> tuple[int, ...]:
+    """Return the hidden layers that a name means.
+
+    ``2048x3`` is three layers of 2,048 units; ``2048x3-conic`` three layers that shrink by equal factors from 2,048
+    units towards the number of outputs; ``1024-120`` gives the layers themselves.
+    """
+    rectangle = re.fullmatch(r"(\d+)x(\d+)(-conic)?", text)
+    if rectangle is None:
+        if not re.fullmatch(r"\d+(-\d+)*", text):
+            raise DataError(f"{text!r} is no shape: write 2048x3, 2048x3-conic or 1024-120")
+        return tuple(map(int, text.split("-")))
+    width, depth = int(rectangle[1]), int(rectangle[2])
+    if rectangle[3] is None:
+        return (width,) * depth
+    return tuple(round(width * (n_outputs / width) ** (k / depth)) for k in range(depth))
+
+
+#: The 21 shapes of the paper's grid.
+GRID = tuple(
+    f"{width}x{depth}{form}"
+    for width in (512, 1024, 2048)
+    for depth in (1, 2, 3, 4)
+    for form in ("", "-conic")
+    if depth > 1 or not form
+)
 
 
 class ValidatedNetwork(BaseEstimator):

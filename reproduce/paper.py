@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["INTERPRETABILITY", "TABLE3", "PaperFigure"]
+__all__ = ["INTERPRETABILITY", "PAPER_SHAPES", "PUBLISHED", "TABLE3", "PaperFigure"]
 
 
 class PaperFigure(NamedTuple):
@@ -18,6 +18,23 @@ class PaperFigure(NamedTuple):
     sd: float
     n_parameters: float
 
+
+#: The paper's name of a data set of :mod:`reproduce.data`; of Sogou's news other texts are at hand.
+PUBLISHED = {
+    "paper-ag_news": "ag_news",
+    "paper-dbpedia": "dbpedia",
+    "paper-yelp": "yelp_review_full",
+    "paper-yahoo": "yahoo_answers",
+}
+
+#: The dense shapes that the paper's numbers of parameters imply, where no other was chosen.
+PAPER_SHAPES = {
+    "paper-ag_news": "2048x3",
+    "paper-dbpedia": "1024x2-conic",
+    "paper-yelp": "512x2",
+    "paper-yahoo": "512x2",
+    "paper-sogou_c": "1024x4",
+}
 
 #: Table 3 by data set and method. The pruned networks have as many parameters as the TSE-Nets.
 TABLE3: dict[str, dict[str, PaperFigure]] = {

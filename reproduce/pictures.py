@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from reproduce.analysis import TOPICS, Results, compare, estimate, over, task_scores
+from reproduce.analysis import TOPICS, Results, compare, estimate
 from reproduce.data import DATA
 from reproduce.experiments import DENSITIES, EXPERIMENTS, LINK_RULES, TEXT
-from reproduce.paper import TABLE3
+from reproduce.grid import resolved
+from reproduce.paper import PUBLISHED, TABLE3
 from reproduce.rivals import title_of
 from reproduce.runs import RUNS
 
@@ -98,37 +99,46 @@ def text(results: Results) -> Figure:
     return figure
 
 
+def _text_runs(results: Results, data: str, rival: str) -> list[Any]:
+    """The runs of a rival of Table 3 on a text set; ``best`` is the dense shape that was chosen for it."""
+    runs = [run for group in results.cells.values() for run in group]
+    name = resolved(rival, data, runs)
+    return results.cells.get((data, name, None, "test", "score"), [])
+
+
 def paper(results: Results) -> Figure:
-    """Table 3: networks of the paper's recipe and rivals, minus the validated dense network."""
-    rivals = (
-        *("tsenet-paper", "tsenet-paper-random", "backbone-paper", "backbone-paper-random"),
-        *("pruned@tsenet-paper", "tsenet", "tsenet-random"),
-    )
-    tasks = task_scores(results)
-
-    def lead(data: str, rival: str) -> Any:
-        if data == "tox21":
-            return over(tasks[rival] - tasks["fnn"]) if rival in tasks else None
-        dense = results.runs("table3", data, None, "fnn")
-        return compare(results.runs("table3", data, None, rival), dense)
-
-    names = (*EXPERIMENTS["table3"].data, "tox21")
-    figure, panels = _figure(12, 3.8, len(names), sharey=True)
+    """Table 3: networks of the paper's recipe and its rivals, minus the paper's TSE-Net."""
+    rivals = {
+        "tsenet-paper-random": "TSE-Net, random links",
+        "backbone-paper": "Backbone",
+        "backbone-paper-random": "Backbone, random links",
+        "fnn:best:weighting=counts": "FNN",
+        "pruned:best:weighting=counts:rounds=1@tsenet-paper": "Pruned FNN",
+    }
+    reference = EXPERIMENTS["table3"].reference
+    names = [
+        name for name in EXPERIMENTS["table3"].data if _text_runs(results, name, reference)
+    ] or ["paper-ag_news"]
+    figure, panels = _figure(12, 3.2, len(names), sharey=True)
     for axes, data in zip(panels, names, strict=True):
+        published = TABLE3.get(PUBLISHED.get(data, ""), {})
         for row, rival in enumerate(rivals):
-            if (difference := lead(data, rival)) is not None:
+            runs = _text_runs(results, data, rival)
+            if runs and (lead := compare(runs, _text_runs(results, data, reference))) is not None:
                 colour = COLOURS[1 if "random" in rival else 0]
-                reach = 100 * (difference.high - difference.value)
-                axes.errorbar(100 * difference.value, row, xerr=reach, fmt="o", color=colour)
-            published = TABLE3[data]
-            if rival in published:
-                theirs = published[rival].score - published["fnn"].score
+                reach = 100 * (lead.high - lead.value)
+                axes.errorbar(100 * lead.value, row, xerr=reach, fmt="o", color=colour)
+            paper_name = {"fnn": "fnn", "pruned": "pruned@tsenet-paper"}.get(
+                rival.partition(":")[0], rival
+            )
+            if paper_name in published:
+                theirs = published[paper_name].score - published[reference].score
                 axes.plot(100 * theirs, row, "D", color=COLOURS[6], markerfacecolor="none")
         axes.axvline(0, color=COLOURS[6], linewidth=1)
-        axes.set(title=DATA[data].title, xlabel="points above FNN (validated)")
-        axes.set_yticks(range(len(rivals)), [title_of(rival) for rival in rivals])
+        axes.set(title=DATA[data].title, xlabel="points above TSE-Net")
+        axes.set_yticks(range(len(rivals)), list(rivals.values()))
     panels[0].invert_yaxis()
-    for number, label in enumerate(("learned links", "random links")):
+    for number, label in enumerate(("ours", "ours, random links")):
         panels[0].plot([], [], "o", color=COLOURS[number], label=label)
     panels[0].plot(
         [], [], "D", color=COLOURS[6], markerfacecolor="none", label="the paper's figure"
@@ -139,15 +149,15 @@ def paper(results: Results) -> Figure:
 
 def parameters(results: Results) -> Figure:
     """Parameters of TSE-Nets by the paper's recipe and of dense networks, as in the paper's figure."""
-    tasks = EXPERIMENTS["tox21-tasks"].data
+    tasks, texts = EXPERIMENTS["tox21"].data, EXPERIMENTS["table3"].data
     figure, panels = _figure(12, 3.8, 2, width_ratios=(3, 1))
-    groups = (("tox21-tasks", tasks), ("table3", EXPERIMENTS["table3"].data))
-    for axes, (experiment, names) in zip(panels, groups, strict=True):
-        for k, rival in enumerate(("fnn", "tsenet-paper")):
-            cells = [results.runs(experiment, name, None, rival) for name in names]
+    for axes, names in zip(panels, (tasks, texts), strict=True):
+        for k, (rival, title) in enumerate({"fnn": "FNN", "tsenet-paper": "TSE-Net"}.items()):
+            dense = "fnn:best:weighting=counts" if names is texts and rival == "fnn" else rival
+            cells = [_text_runs(results, name, dense) for name in names]
             millions = [runs[0]["parameters"] / 1e6 if runs else np.nan for runs in cells]
             places = np.arange(len(names)) + 0.4 * k
-            axes.bar(places, millions, 0.4, color=COLOURS[1 - k], label=title_of(rival))
+            axes.bar(places, millions, 0.4, color=COLOURS[1 - k], label=title)
         labels = [name.partition("/")[2] or DATA[name].title for name in names]
         axes.set_xticks(
             np.arange(len(names)) + 0.2, labels, rotation=40, ha="right", rotation_mode="anchor"

@@ -1,7 +1,8 @@
 """The registry of rivals: scikit-learn estimators whose ``fit(X, y)`` takes word counts or a table, NaN = no label.
 
-A name may be followed by parameters and a size: ``tsenet:density=0.02``, ``svd:n_components=300``, ``fnn@tsenet-paper``
-(a dense network with as many parameters as another rival has on the same rows), ``tsenet@20000`` (pruned).
+A name may be followed by a shape, parameters and a size: ``fnn:2048x3:weighting=counts``, ``tsenet:density=0.02``,
+``fnn-sized@tsenet-paper`` (a dense network with as many parameters as another rival has on the same rows),
+``tsenet@20000`` (pruned).
 """
 
 from __future__ import annotations
@@ -37,7 +38,13 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.extmath import randomized_svd
 
 from reproduce.data import Fold
-from reproduce.networks import DenseNetwork, DynamicNetwork, PrunedNetwork, ValidatedNetwork
+from reproduce.networks import (
+    DenseNetwork,
+    DynamicNetwork,
+    PrunedNetwork,
+    ValidatedNetwork,
+    shape_of,
+)
 from reproduce.wirings import CONTROLS
 from tsenet import Table, TSENetClassifier, TSENetRegressor
 from tsenet._system.seeds import seed_sequence
@@ -62,13 +69,13 @@ class Features(TransformerMixin, BaseEstimator):
     """The features of all rivals, learned from all rows, labelled or not.
 
     Word counts become (1 + ln count)·idf with rows of length 1, where English stop words have half their weight, as in
-    a default TSE-Net: they tell subjects less than other words, but some classes more. Without ``tfidf``, counts only
-    get these weights. Dense columns have mean 0 and deviation 1.
+    a default TSE-Net: they tell subjects less than other words, but some classes more. With ``weighting="weighted"``
+    counts only get these weights, with ``"counts"`` they stay as they are. Dense columns have mean 0 and deviation 1.
     """
 
-    def __init__(self, names: Sequence[str] = (), tfidf: bool = True) -> None:
+    def __init__(self, names: Sequence[str] = (), weighting: str = "tfidf") -> None:
         self.names = names
-        self.tfidf = tfidf
+        self.weighting = weighting
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn frequencies or scales."""
@@ -84,10 +91,11 @@ class Features(TransformerMixin, BaseEstimator):
         """Return the features."""
         if not sp.issparse(X):
             return self.model_.transform(X)
-        found = sp.csr_array(
-            (self.model_.transform(X) if self.tfidf else X).multiply(self.weights_)
-        )
-        return normalize(found) if self.tfidf else found
+        if self.weighting == "counts":
+            return X
+        values = self.model_.transform(X) if self.weighting == "tfidf" else X
+        weighted = sp.csr_array(values.multiply(self.weights_))
+        return normalize(weighted) if self.weighting == "tfidf" else weighted
 
 
 class OnLabelled(BaseEstimator):
@@ -436,11 +444,14 @@ class Rival:
     vectors : {"no", "inputs", "teacher"}
         What it does with the vectors of a pretrained encoder: nothing, read them instead of words, or learn from them
         (``fit(X, y, embeddings=...)``) to predict from words.
+    shaped : bool
+        Whether a name may have a shape, such as ``fnn:2048x3``.
     """
 
     title: str
     make: Callable[..., Any]
     vectors: Literal["no", "inputs", "teacher"] = "no"
+    shaped: bool = False
 
 
 def make_rival(name: str, fold: Fold, seed: int, size: int | None = None) -> Any:
@@ -471,10 +482,12 @@ def split_name(name: str) -> tuple[str, dict[str, Any], str | None]:
     settings = {}
     for change in changes:
         key, equals, text = change.partition("=")
-        if not equals:
+        if not equals and RIVALS[base].shaped:
+            key, text = "shape", change
+        elif not equals:
             raise DataError(f"{name}: write parameters as name=value, not {change!r}")
         try:
-            settings[key] = ast.literal_eval(text)
+            settings[key] = text if key == "shape" else ast.literal_eval(text)
         except (ValueError, SyntaxError):
             settings[key] = text
     return base, settings, size or None
@@ -483,7 +496,10 @@ def split_name(name: str) -> tuple[str, dict[str, Any], str | None]:
 def title_of(name: str) -> str:
     """Return the name to show: the rival's title, its parameters and its size."""
     base, settings, size = split_name(name)
-    changes = "".join(f", {key} {value}" for key, value in settings.items())
+    shape = f" {settings.pop('shape')}" if "shape" in settings else ""
+    if base == "fnn" and not shape:
+        shape = " (best of four)"
+    changes = shape + "".join(f", {key} {value}" for key, value in settings.items())
     if size is None:
         return RIVALS[base].title + changes
     wanted = f"{int(size):,}" if size.isdigit() else f"size of {title_of(size)}"
@@ -517,7 +533,7 @@ def _tsenet(
     seed: int,
     size: int | None,
     *,
-    paper: bool = False,
+    preset: str | None = None,
     backbone: bool = False,
     control: str | None = None,
     **settings: Any,
@@ -528,15 +544,16 @@ def _tsenet(
     own = inspect.signature(kind).parameters
     if tree_options := {name: settings.pop(name) for name in [*settings] if name not in own}:
         settings["tree_options"] = tree_options
-    make: Any = kind.paper if paper else kind
+    make: Any = getattr(kind, preset) if preset else kind
     return Network(make(**settings, random_state=seed, n_jobs=1), fold.names, control, size)
 
 
-def _linear(fold: Fold, seed: int, size: int | None) -> Any:
+def _linear(fold: Fold, seed: int, size: int | None, weighting: str = "tfidf") -> Any:
     if fold.task == "regression":
         return make_pipeline(Features(fold.names), RidgeCV(np.logspace(-6, 6, 25)))
     weakest = 1e-2 if fold.kind == "text" else 1e-4
-    return make_pipeline(Features(fold.names), OnLabelled(logistic_regression(seed, weakest)))
+    features = Features(fold.names, weighting)
+    return make_pipeline(features, OnLabelled(logistic_regression(seed, weakest)))
 
 
 def _tuned(model: Any, grid: Mapping[str, Any], fold: Fold, seed: int, size: int | None) -> Any:
@@ -555,21 +572,39 @@ def _components(
     return make_pipeline(Features(fold.names), *steps, OnLabelled(logistic_regression(seed)))
 
 
-def _dense(fold: Fold, seed: int, size: int | None, **settings: Any) -> Any:
+def _dense(
+    fold: Fold, seed: int, size: int | None, weighting: str = "tfidf", **settings: Any
+) -> Any:
+    settings = _with_layers(fold, settings)
     regression = fold.task == "regression"
     network = DenseNetwork(**settings, n_parameters=size, regression=regression, random_state=seed)
-    return make_pipeline(Features(fold.names), network)
+    return make_pipeline(Features(fold.names, weighting), network)
 
 
-def _validated(fold: Fold, seed: int, size: int | None) -> Any:
-    """The best of the paper's dense networks on held-out rows: first of four shapes, then of three learning rates."""
-    return make_pipeline(Features(fold.names), ValidatedNetwork(seed))
+def _with_layers(fold: Fold, settings: dict[str, Any]) -> dict[str, Any]:
+    """Replace a shape by the layers that it means for the rows of a fold."""
+    if "shape" not in settings:
+        return settings
+    n_outputs = {"classes": fold.n_classes, "labels": fold.y.shape[-1], "regression": 1}[fold.task]
+    shape = settings.pop("shape")
+    return {**settings, "hidden": shape_of(shape, n_outputs)}
 
 
-def _sparse(make: Any, fold: Fold, seed: int, size: int | None, **settings: Any) -> Any:
+def _dense_or_validated(fold: Fold, seed: int, size: int | None, **settings: Any) -> Any:
+    """A dense network of a shape, or without one the best of four on held-out rows, then of three learning rates."""
+    if "shape" in settings:
+        return _dense(fold, seed, size, **settings)
+    features = Features(fold.names, settings.pop("weighting", "tfidf"))
+    return make_pipeline(features, ValidatedNetwork(seed, **settings))
+
+
+def _sparse(
+    make: Any, fold: Fold, seed: int, size: int | None, weighting: str = "tfidf", **settings: Any
+) -> Any:
     if size is None:
         raise DataError("a sparse rival needs a size, such as set@tsenet-paper")
-    return make_pipeline(Features(fold.names), make(**settings, size=size, random_state=seed))
+    network = make(**_with_layers(fold, settings), size=size, random_state=seed)
+    return make_pipeline(Features(fold.names, weighting), network)
 
 
 def _plain(classifier: Any, regressor: Any, fold: Fold, seed: int, size: int | None) -> Any:
@@ -592,7 +627,7 @@ def _self_training(fold: Fold, seed: int, size: int | None) -> Any:
 
 
 def _em_bayes(fold: Fold, seed: int, size: int | None) -> Any:
-    return make_pipeline(Features(fold.names, tfidf=False), EMNaiveBayes(seed))
+    return make_pipeline(Features(fold.names, "weighted"), EMNaiveBayes(seed))
 
 
 def _svd(size: int, seed: int) -> list[Any]:
@@ -608,13 +643,13 @@ def _nmf(size: int, seed: int) -> list[Any]:
 
 
 def _family() -> dict[str, Rival]:
-    """TSE-Net and Backbone, default and paper's recipe, over learned and other wirings."""
+    """TSE-Net and Backbone, default and presets, over learned and other wirings."""
     rivals = {}
     for network, backbone in (("tsenet", False), ("backbone", True)):
-        for paper in (False, True):
-            name = f"{network}-paper" if paper else network
-            title = ("Backbone" if backbone else "TSE-Net") + (" (paper)" if paper else "")
-            make = partial(_tsenet, paper=paper, backbone=backbone)
+        for preset in (None, "paper", "informed"):
+            name = f"{network}-{preset}" if preset else network
+            title = ("Backbone" if backbone else "TSE-Net") + (f" ({preset})" if preset else "")
+            make = partial(_tsenet, preset=preset, backbone=backbone)
             rivals[name] = Rival(title, make)
             for control in CONTROLS:
                 changed = partial(make, control=control)
@@ -641,10 +676,10 @@ RIVALS: dict[str, Rival] = {
     "svd": Rival("SVD + logistic regression", partial(_components, _svd)),
     "ppmi": Rival("PPMI vectors + logistic regression", partial(_components, _ppmi)),
     "nmf": Rival("NMF + logistic regression", partial(_components, _nmf)),
-    "fnn": Rival("FNN (validated)", _validated),
+    "fnn": Rival("FNN", _dense_or_validated, shaped=True),
     "fnn-512": Rival("FNN, 512 units", partial(_dense, hidden=(512,))),
     "fnn-sized": Rival("FNN", _dense),
-    "pruned": Rival("Pruned FNN", partial(_sparse, PrunedNetwork)),
+    "pruned": Rival("Pruned FNN", partial(_sparse, PrunedNetwork), shaped=True),
     "set": Rival("SET", partial(_sparse, DynamicNetwork, growth="random")),
     "rigl": Rival("RigL", partial(_sparse, DynamicNetwork, growth="gradient")),
     "mlp": Rival(

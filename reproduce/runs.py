@@ -101,9 +101,8 @@ def run_cells(
             continue
         found = [run]
         if cell.measure == "interpretability":  # the same fit also has a score
-            found.append(
-                {name: run[name] for name in run if name not in ("interpretability", "units")}
-            )
+            of_words = ("interpretability", "units", "chance", "coverage")
+            found.append({name: run[name] for name in run if not name.startswith(of_words)})
             found[-1]["measure"] = "score"
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a", encoding="utf-8") as file:
@@ -214,8 +213,13 @@ def unpack(text: str) -> NDArray[np.bool_]:
 
 
 def _interpretability(model: Any, fold: Fold) -> Run:
-    """Score the top layer's words by each file of word vectors."""
-    from reproduce.word_vectors import interpretability_score, load_vectors, top_words
+    """Score the words of the last hidden units by each file of word vectors.
+
+    For a TSE-Net these are the feature layer, the counterpart of a dense network's last layer, as ``interpretability``,
+    and the top units of the tree as ``interpretability_top``. ``chance`` is the mean cosine of two random words of the
+    vocabulary, ``coverage`` the share of the vocabulary that has a vector.
+    """
+    from reproduce.word_vectors import chance_score, interpretability_score, load_vectors, top_words
 
     features, network = fold.X, model
     if hasattr(model, "steps"):  # the last step that has units of its own
@@ -225,14 +229,20 @@ def _interpretability(model: Any, fold: Fold) -> Run:
             features = step.transform(features)
         network = steps[last]
     units = np.asarray(network.transform(features))
+    layers = {"": units}
     if hasattr(network, "wiring_"):
         sizes = network.net_.layer_sizes[1:]  # the feature layer comes after them
-        units = units[:, sum(sizes[:-1]) : sum(sizes)]
-    words = top_words(units, fold.X, fold.names)
-    scores = {}
+        layers = {"": units[:, sum(sizes) :], "_top": units[:, sum(sizes[:-1]) : sum(sizes)]}
+    words = {name: top_words(layer, fold.X, fold.names) for name, layer in layers.items()}
+    found: Run = {}
     for file in sorted((data_folder() / "word_vectors").glob("*.gz")):
-        scores[file.name] = interpretability_score(words, load_vectors(file, fold.names))
-    return {"interpretability": scores, "units": len(words)}
+        vectors = load_vectors(file, fold.names)
+        for name in layers:
+            score = interpretability_score(words[name], vectors)
+            found.setdefault(f"interpretability{name}", {})[file.name] = score
+        found.setdefault("chance", {})[file.name] = chance_score(vectors)
+        found.setdefault("coverage", {})[file.name] = len(vectors) / len(fold.names)
+    return found | {f"units{name}": len(of_layer) for name, of_layer in words.items()}
 
 
 def _connected_share(groups: NDArray[np.int64]) -> float:
@@ -245,16 +255,33 @@ def _connected_share(groups: NDArray[np.int64]) -> float:
     return largest / inside if inside else 1.0
 
 
-def _pixel_groups(fold: Fold, seed: int) -> Run:
-    """Learn a tree of images: how much of each level's groups is connected, and by chance."""
-    from tsenet import learn_tree
+def _wide_shares(image: NDArray[np.int64]) -> list[float]:
+    """Share of the groups of an image that are wider than high, in its top, middle and bottom third."""
+    wide: list[list[bool]] = [[], [], []]
+    for group in np.unique(image[image >= 0]):
+        rows, columns = np.nonzero(image == group)
+        height, width = rows.std(), columns.std()
+        if rows.size > 1 and height != width:
+            third = int(3 * (rows.mean() + 0.5) / image.shape[0])
+            wide[third].append(bool(width > height))
+    return [float(np.mean(third)) if third else float("nan") for third in wide]
 
+
+def _pixel_groups(fold: Fold, seed: int) -> Run:
+    """Learn a tree of images by the paper's options: how much of each level's groups is connected, and by chance.
+
+    ``wide`` is the share of the groups that are wider than high, by the third of the image in which their centre lies:
+    at the top, in the middle and at the bottom.
+    """
+    from tsenet import TSENetClassifier, learn_tree
+
+    options = TSENetClassifier.paper().tree_options or {}
     cpu = time.process_time()
-    tree = learn_tree(fold.X, max_top=10, random_state=seed, n_jobs=1)
+    tree = learn_tree(fold.X, max_top=10, **options, random_state=seed, n_jobs=1)
     cpu = time.process_time() - cpu
     side = round(fold.X.shape[1] ** 0.5)
     rng = np.random.default_rng(seed)
-    groups, connected, by_chance = [], [], []
+    groups, connected, by_chance, wide = [], [], [], []
     for level in range(1, min(N_LEVELS, tree.n_levels) + 1):
         image = tree.ancestors(level).reshape(side, side)
         mixed = image.copy()
@@ -262,7 +289,8 @@ def _pixel_groups(fold: Fold, seed: int) -> Run:
         groups.append(int(np.unique(image[image >= 0]).size))
         connected.append(_connected_share(image))
         by_chance.append(_connected_share(mixed))
-    found = {"groups": groups, "connected": connected, "by_chance": by_chance}
+        wide.append(_wide_shares(image))
+    found = {"groups": groups, "connected": connected, "by_chance": by_chance, "wide": wide}
     return {"metric": "connected", "score": connected[0], **found, "cpu": round(cpu, 2)}
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tsenet.errors import DataError
 
-__all__ = ["interpretability_score", "load_vectors", "top_words"]
+__all__ = ["chance_score", "interpretability_score", "load_vectors", "top_words"]
 
 Vectors = dict[str, NDArray[np.float64]]
 
@@ -57,19 +57,26 @@ def _text_entries(file: IO[bytes] | gzip.GzipFile) -> Iterator[tuple[bytes, Any]
             yield fields[0], np.array(fields[1:], np.float64)
 
 
-def interpretability_score(topics: Sequence[Sequence[str]], vectors: Vectors) -> float:
-    """Mean over topics of the mean cosine between their first ten words that have a vector.
+def interpretability_score(
+    topics: Sequence[Sequence[str]], vectors: Vectors, n_words: int = N_WORDS
+) -> float:
+    """Mean over topics of the mean cosine between their first words, ten by default, that have a vector.
 
     A topic with fewer than two such words has no score; the result is NaN if no topic has one.
     """
     scores = []
     for topic in topics:
-        known = np.array([vectors[word] for word in topic[:N_WORDS] if word in vectors])
+        known = np.array([vectors[word] for word in topic[:n_words] if word in vectors])
         n = len(known)
         if n > 1:
             # The sum over all pairs is |sum of vectors|² less the n squares, which are 1.
             scores.append((float(np.square(known.sum(axis=0)).sum()) - n) / (n * (n - 1)))
     return float(np.mean(scores)) if scores else float("nan")
+
+
+def chance_score(vectors: Vectors) -> float:
+    """Mean cosine of two different words: what units of random words would score."""
+    return interpretability_score([list(vectors)], vectors, n_words=len(vectors))
 
 
 def top_words(activations: NDArray[Any], X: Any, names: Sequence[str]) -> list[list[str]]:

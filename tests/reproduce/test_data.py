@@ -12,7 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from reproduce.data import DATA, Fold, check_files, fold_of, label_order, load
+from reproduce.data import (
+    DATA,
+    Fold,
+    check_files,
+    count_words,
+    fold_of,
+    label_order,
+    load,
+)
+from tsenet.data import vectorize
 from tsenet.errors import DataError
 
 
@@ -50,6 +59,25 @@ def test_validation_reads_no_test_rows(folder: Path) -> None:
     fold = fold_of("subj", "validation", 0)
     assert fold.X.shape[0] == 90
     assert fold.X_held.shape[0] == 30
+
+
+def test_some_of_the_rows_have_the_classes_in_their_shares(folder: Path) -> None:
+    fold = fold_of("subj@30", "test", 0)
+    assert fold.X.shape[0] == 30
+    assert Counter(fold.y) == {0.0: 10, 1.0: 10, 2.0: 10}
+    assert fold.X_held.shape[0] == 60
+    with pytest.raises(DataError, match="500 rows were asked for, and there are 120"):
+        fold_of("subj@500", "test", 0)
+
+
+def test_html_and_stop_words_are_treated_as_in_fit() -> None:
+    texts = ["<b>goal</b> and the &amp; referee"] * 3
+    words = count_words(texts, texts)[2]
+    with pytest.warns(UserWarning, match="HTML was removed"):
+        vocabulary = vectorize(texts).names
+    assert words == vocabulary
+    assert "amp" not in words
+    assert count_words(texts, texts, stop_words="english")[2] == ("goal", "referee")
 
 
 def test_seeds_draw_other_held_out_rows(folder: Path) -> None:

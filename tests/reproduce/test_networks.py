@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,15 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.metrics import r2_score
 
-from reproduce.networks import DenseNetwork, DynamicNetwork, PrunedNetwork, ValidatedNetwork
+from reproduce.networks import (
+    GRID,
+    DenseNetwork,
+    DynamicNetwork,
+    PrunedNetwork,
+    ValidatedNetwork,
+    shape_of,
+)
+from tsenet.errors import DataError
 
 
 @pytest.fixture(scope="module")
@@ -102,3 +111,39 @@ def test_the_best_shape_and_rate_are_kept(digits: Any, monkeypatch: pytest.Monke
     model = ValidatedNetwork().fit(X, y)
     assert (model.best_.hidden, model.best_.learning_rate) == ((64,), 1e-2)
     assert accuracy(model, X, y) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("shape", "n_words", "n_classes", "n_parameters"),
+    [
+        ("2048x3", 10_000, 4, 28_882_948),
+        ("1024x2-conic", 10_000, 14, 10_365_718),
+        ("1024x4", 10_000, 5, 13_394_949),
+    ],
+)
+def test_shapes_have_the_papers_numbers_of_parameters(
+    shape: str, n_words: int, n_classes: int, n_parameters: int
+) -> None:
+    """Those of the paper's best networks on AG's News, DBPedia and Sogou's news."""
+    assert shape in GRID
+    sizes = [n_words, *shape_of(shape, n_classes), n_classes]
+    assert sum((m + 1) * n for m, n in pairwise(sizes)) == n_parameters
+
+
+def test_the_grid_has_the_papers_21_shapes() -> None:
+    assert len(set(GRID)) == 21
+    assert shape_of("1024-120", 14) == shape_of("1024x2-conic", 14) == (1024, 120)
+    with pytest.raises(DataError, match="'2048x' is no shape"):
+        shape_of("2048x", 4)
+
+
+def test_in_one_round_the_smallest_weights_of_all_layers_go(digits: Any) -> None:
+    X, y = digits
+    dense = DenseNetwork(hidden=(16,), random_state=0).fit(X, y)
+    pruned = PrunedNetwork(hidden=(16,), size=300, rounds=1, random_state=0).fit(X, y)
+    weights = [weight.detach().numpy() for weight in dense.net_.weights]
+    every = np.sort(np.concatenate([np.abs(weight).ravel() for weight in weights]))
+    smallest = every[-(300 - 16 - 4)]
+    for k, weight in enumerate(weights):
+        assert np.array_equal(pruned.net_.mask(k).numpy(), np.abs(weight) >= smallest)
+    assert pruned.n_parameters_ == 300

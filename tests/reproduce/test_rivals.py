@@ -101,7 +101,9 @@ def test_stop_words_have_half_their_weight() -> None:
     X = sp.csr_array([[1.0, 1.0], [1.0, 1.0]])
     weighted = Features(("the", "goal")).fit(X).transform(X).toarray()
     assert weighted[0] == pytest.approx(np.array([1, 2]) / np.sqrt(5))
-    assert Features(("the", "goal"), tfidf=False).fit(X).transform(X).toarray()[0].tolist() == [
+    assert Features(("the", "goal"), weighting="weighted").fit(X).transform(X).toarray()[
+        0
+    ].tolist() == [
         0.5,
         1,
     ]

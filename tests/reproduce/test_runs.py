@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +15,20 @@ from hypothesis.extra.numpy import arrays
 
 from reproduce import RECIPE, runs
 from reproduce.__main__ import main
-from reproduce.data import Fold
-from reproduce.experiments import EXPERIMENTS
-from reproduce.runs import Cell, measure, pack, read_runs, run_cells, score, unpack
+from reproduce.data import Fold, fold_of
+from reproduce.experiments import EXPERIMENTS, QUICK, Experiment, quick
+from reproduce.grid import best_shape, ranking_cells
+from reproduce.runs import (
+    FIELDS,
+    Cell,
+    _wide_shares,
+    measure,
+    pack,
+    read_runs,
+    run_cells,
+    score,
+    unpack,
+)
 
 CELLS = [Cell("subj", "logistic", 60, seed) for seed in (0, 1)]
 
@@ -95,8 +108,6 @@ def test_areas_leave_out_unknown_labels_and_repeated_rows() -> None:
 
 
 def test_interpretability_is_measured(folder: Path) -> None:
-    import gzip
-
     vectors = folder / "word_vectors"
     vectors.mkdir()
     words = ["goal", "referee", "senate", "ballot", "atom", "laser"]
@@ -116,13 +127,54 @@ def test_experiments_are_well_formed() -> None:
     from reproduce.data import DATA
     from reproduce.rivals import split_name
 
-    for experiment in EXPERIMENTS.values():
+    for experiment in (*EXPERIMENTS.values(), *map(quick, QUICK)):
         assert experiment.reference in (*experiment.rivals, "tsenet")
         for cell in experiment.cells():
-            assert cell.data.partition("/")[0] in DATA
+            assert re.split("[@/]", cell.data)[0] in DATA
             if cell.measure != "pixels":
                 size = split_name(cell.rival)[2]
                 assert size is None or size.isdigit() or size in experiment.rivals
+
+
+def test_the_best_dense_shape_is_chosen_on_validation_rows(folder: Path, tmp_path: Path) -> None:
+    """All shapes on few rows, three on all rows, and the winner on the test rows, each from the stored runs."""
+    path = tmp_path / "runs.jsonl"
+    experiment = Experiment(
+        "",
+        ("subj",),
+        ("fnn:best:weighting=counts",),
+        n_seeds=1,
+        shapes=("3x1", "24x1", "24x2-conic"),
+    )
+    assert run_cells(experiment.all_cells(path), path, lambda text: None) == []
+    runs = read_runs(path)
+    ranked = [run for run in runs if run["part"] == "validation"]
+    assert [run["rival"] for run in ranked] == [
+        f"fnn:{shape}:weighting=counts" for shape in ("3x1", "24x1", "24x2-conic")
+    ]
+    best = max(ranked, key=lambda run: run["score"])
+    assert [run["rival"] for run in runs if run["part"] == "test"] == [best["rival"]]
+
+
+def test_large_sets_are_ranked_on_few_rows_first(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "runs.jsonl"
+    shapes = ("1x1", "2x1", "3x1", "4x1", "5x1")
+    cells = ranking_cells("paper-ag_news", "counts", path, shapes)
+    few = [next(cells) for _ in shapes]
+    assert {(cell.data, cell.part) for cell in few} == {("paper-ag_news@12000", "validation")}
+    with path.open("w") as file:
+        for cell, score in zip(few, (0.1, 0.5, 0.4, 0.3, 0.2), strict=True):
+            run = dict(zip(FIELDS, cell.key, strict=True)) | {"recipe": RECIPE, "score": score}
+            file.write(json.dumps(run) + "\n")
+    finalists = list(cells)
+    assert {cell.data for cell in finalists} == {"paper-ag_news"}
+    assert [cell.rival for cell in finalists] == [
+        f"fnn:{shape}:weighting=counts" for shape in ("2x1", "3x1", "4x1")
+    ]
+    assert best_shape(read_runs(path), "paper-ag_news", "counts") == "2x1"
+    assert best_shape([], "paper-ag_news", "counts") == "2048x3"  # the paper's
 
 
 def test_commands(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,7 +184,66 @@ def test_commands(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert len(read_runs(path)) == 1
     assert main(["list"]) == 0
     assert "few-labels" in capsys.readouterr().out
-    assert main(["table", "pixels"]) == 0
-    assert "connected" in capsys.readouterr().out
+    assert main(["table", "overview", "60", "subj", "logistic", "--runs", str(path)]) == 0
+    assert "Logistic regression" in capsys.readouterr().out
+    assert main(["table", "mnist", "--runs", str(path)]) == 0
+    assert "not measured yet" in capsys.readouterr().out
     assert main(["data", "--check"]) == 1
     assert "suite/sonar.csv.xz: differs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["run", "tabel3"], "no experiment 'tabel3': choose from few-labels"),
+        (["table", "tabel3"], "no table 'tabel3': choose from"),
+        (["table3", "--data", "nothing"], "no data set 'nothing': choose from ag_news"),
+        (["table3", "--rivals", "fnm"], "no rival 'fnm': choose from tsenet"),
+        (["table3", "--data", "subj", "--rivals", "fnn:big"], "'big' is no shape: write 2048x3"),
+        (["table3"], "paper-ag_news: paper/ag_news-train.csv.xz"),
+    ],
+)
+def test_wrong_names_and_missing_data_are_explained(
+    arguments: list[str],
+    says: str,
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    runs = ["--runs", str(tmp_path / "runs.jsonl")]
+    assert main([*arguments, *runs]) == 1
+    captured = capsys.readouterr()
+    assert says in captured.err + captured.out
+
+
+def test_table_3_is_one_command(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "runs.jsonl")
+    rivals = (
+        "tsenet-paper:max_epochs=2,fnn:16x2:weighting=counts,"
+        "pruned:16x2:weighting=counts:rounds=1@tsenet-paper:max_epochs=2"
+    )
+    options = ["--data", "subj", "--rows", "90", "--seeds", "1", "--rivals", rivals]
+    assert main(["table3", *options, "--runs", path]) == 0
+    printed = capsys.readouterr().out
+    for row in ("TSE-Net (paper), max_epochs 2", "FNN 16x2", "Pruned FNN 16x2, rounds 1"):
+        assert f"| {row}" in printed, printed
+
+
+def test_units_of_images_are_wide_or_high() -> None:
+    image = np.array([[0, 0, 0, 1], [2, 3, 3, 1], [2, 4, 4, 1], [-1, 4, 4, 5]])
+    assert _wide_shares(image) == pytest.approx([1.0, 1 / 3, np.nan], nan_ok=True)
+
+
+def test_both_layers_are_scored_and_chance_is_the_mean_of_all_pairs(folder: Path) -> None:
+    vectors = folder / "word_vectors"
+    vectors.mkdir()
+    words = ["goal", "referee", "senate", "ballot"]
+    lines = [f"{word} {k % 2} {1 - k % 2}" for k, word in enumerate(words)]
+    (vectors / "tiny.txt.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
+    fold = fold_of("subj", "test", 0)
+    run = measure(Cell("subj", "tsenet-paper:max_epochs=1", measure="interpretability"), fold, len)
+    assert run["chance"]["tiny.txt.gz"] == pytest.approx(2 / 6)  # two of the six pairs are alike
+    assert run["coverage"]["tiny.txt.gz"] == pytest.approx(4 / len(fold.names))
+    assert run["units_top"] != run["units"]
