@@ -303,7 +303,7 @@ class LinearTeacher(ClassifierMixin, BaseEstimator):
 
     def inputs(self, X: Any) -> Any:
         """Return rows as the teacher, and a TSE-Net, reads them."""
-        from tsenet.network.predictor import Inputs
+        from tsenet.network.inputs import Inputs
 
         return Inputs.of(self._scaling.apply(Table.of(X, self.names or None)), self._rule)
 

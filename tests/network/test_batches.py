@@ -17,7 +17,7 @@ from tests.network.wirings import random_rows
 from tsenet.data.binary import BinaryRule
 from tsenet.data.table import Table
 from tsenet.errors import DataError
-from tsenet.network.predictor import Inputs
+from tsenet.network.inputs import Inputs
 from tsenet.network.sparse_linear import SparseBatch
 
 ROWS = np.array([3, 0, 3, 4])

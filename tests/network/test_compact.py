@@ -11,7 +11,7 @@ import torch
 
 from tests.network.wirings import random_wiring
 from tsenet.network.compact import Graph, compacted, n_used_parameters
-from tsenet.network.predictor import NetworkOptions
+from tsenet.network.topology import NetworkOptions
 from tsenet.network.tsenet import TSENet
 
 OPTIONS = NetworkOptions(skip_units=6, feature_units=5, linear_skip=True)
@@ -81,8 +81,9 @@ def test_used_weights_are_those_the_outputs_depend_on(seed: int) -> None:
     graph = Graph(net.predictor())
     used = graph.used(graph.weight != 0)
     parameters = dict(net.named_parameters())
-    assert {part.name for part in graph.parts} == {n for n in parameters if "bias" not in n}
-    for name, own, *_ in graph.parts:
+    assert {part.block.weight for part in graph.parts} == {n for n in parameters if "bias" not in n}
+    for block, own, *_ in graph.parts:
+        name = block.weight
         gradient, mask = parameters[name].grad, used.weights[own]
         assert gradient is not None
         moves = ((gradient != 0) & (parameters[name] != 0)).numpy().ravel()

@@ -11,7 +11,8 @@ from scipy.sparse import csr_array
 from tests.network.wirings import random_wiring
 from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.network.initial_weights import leading_directions, set_principal_directions
-from tsenet.network.predictor import Inputs, Links
+from tsenet.network.inputs import Inputs
+from tsenet.network.topology import Links
 from tsenet.network.tsenet import TSENet
 
 N_INPUTS = 36

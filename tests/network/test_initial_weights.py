@@ -15,7 +15,7 @@ from tests.network.wirings import layer_of, wiring
 from tsenet.errors import DataError
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.initial_weights import set_log_odds
-from tsenet.network.predictor import Inputs
+from tsenet.network.inputs import Inputs
 from tsenet.network.tsenet import TSENet
 
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import torch
 
 from tests.network.wirings import wiring
-from tsenet.network.predictor import Inputs
+from tsenet.network.inputs import Inputs
 from tsenet.network.tsenet import TSENet
 
 D = wiring().layer_sizes[0]

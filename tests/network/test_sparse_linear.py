@@ -13,13 +13,14 @@ from torch import nn
 
 from tests.network.wirings import Mask, batch_of, layer_of, random_mask, random_rows, sparse_batch
 from tsenet.network.sparse_linear import Batch, Drawn, SparseBatch, SparseLinear
+from tsenet.network.topology import Links
 
 FORMS = pytest.mark.parametrize("is_sparse", [False, True])
 WAYS = pytest.mark.parametrize("portable", [False, True])
 
 
 def made(mask: Mask, k_in: int = 1, k_out: int = 1, dtype: torch.dtype = torch.float64) -> Any:
-    layer = SparseLinear(layer_of(mask), k_in, k_out).to(dtype)
+    layer = SparseLinear(Links.of(layer_of(mask), k_in, k_out)).to(dtype)
     nn.init.normal_(layer.weight, generator=torch.Generator().manual_seed(0))
     nn.init.normal_(layer.bias, generator=torch.Generator().manual_seed(1))
     return layer

@@ -17,7 +17,7 @@ from tests.network.wirings import (
     rows,
     wiring,
 )
-from tsenet.network.predictor import Inputs
+from tsenet.network.inputs import Inputs
 from tsenet.network.tsenet import TSENet
 
 

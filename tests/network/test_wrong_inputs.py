@@ -15,8 +15,9 @@ from tests.network.wirings import (
     random_rows,
     sparse_batch,
 )
-from tsenet.network.predictor import Inputs
+from tsenet.network.inputs import Inputs
 from tsenet.network.sparse_linear import SparseLinear
+from tsenet.network.topology import Links
 from tsenet.training.loop import Engine
 from tsenet.training.targets import Labelled, MulticlassLoss
 
@@ -25,7 +26,7 @@ RNG = np.random.default_rng(0)
 
 
 def layer(density: float = 0.1) -> SparseLinear:
-    made = SparseLinear(layer_of(random_mask(np.random.default_rng(2), 9, D, density)))
+    made = SparseLinear(Links.of(layer_of(random_mask(np.random.default_rng(2), 9, D, density))))
     torch.nn.init.normal_(made.weight, generator=torch.Generator().manual_seed(0))
     return made
 

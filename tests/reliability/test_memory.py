@@ -46,7 +46,7 @@ import torch
 from tsenet.data.binary import BinaryRule
 from tsenet.data.table import Table
 from tsenet.expansion.wiring import Wiring, WiringLayer
-from tsenet.network.predictor import Inputs
+from tsenet.network.inputs import Inputs
 from tsenet.network.tsenet import TSENet
 from tsenet.training.loop import Engine
 from tsenet.training.targets import Labelled

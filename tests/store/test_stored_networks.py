@@ -13,9 +13,9 @@ import torch
 import tsenet
 from tests.network.wirings import random_wiring
 from tsenet import TSENetClassifier
-from tsenet.network.predictor import NetworkOptions
+from tsenet.estimators.network_parts import read_network, stored_weights
+from tsenet.network.topology import NetworkOptions
 from tsenet.network.tsenet import TSENet
-from tsenet.store.files import network_arrays, read_network
 
 WIRING = random_wiring(np.random.default_rng(0), (40, 12, 5), 0.3)
 OPTIONS = NetworkOptions(skip_units=3, feature_units=4, linear_skip=True, units_per_latent=2)
@@ -47,7 +47,7 @@ def parts(share_kept: float) -> tuple[dict[str, Any], dict[str, Any]]:
     arrays = {f"wiring.{name}": array for name, array in links.items()}
     arrays |= {
         f"net.{name}": array
-        for name, array in network_arrays(network(share_kept).predictor().arrays).items()
+        for name, array in stored_weights(network(share_kept).predictor().arrays).items()
     }
     one = np.ones(1)
     arrays |= {"scaling.shift": np.empty(0), "scaling.scale": one, "scaling.limit": one}
@@ -58,13 +58,13 @@ def parts(share_kept: float) -> tuple[dict[str, Any], dict[str, Any]]:
 def test_weights_come_back(share_kept: float) -> None:
     net = network(share_kept)
     meta, arrays = parts(share_kept)
-    found = read_network(meta, arrays)
+    _, targets, predictor = read_network(meta, arrays)
 
-    assert found.wiring.layers == WIRING.layers
-    assert found.targets.loss.n_outputs == 3
-    assert found.weights.keys() == net.state_dict().keys()
+    assert predictor.topology.wiring.layers == WIRING.layers
+    assert targets.loss.n_outputs == 3
+    assert predictor.arrays.keys() == net.state_dict().keys()
     for name, tensor in net.state_dict().items():
-        assert np.array_equal(found.weights[name], tensor.numpy())
+        assert np.array_equal(predictor.arrays[name], tensor.numpy())
 
 
 def test_a_network_far_larger_than_its_file_is_refused() -> None:

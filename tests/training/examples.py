@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.network.wirings import random_wiring
-from tsenet.network.predictor import Inputs
+from tsenet.network.inputs import Inputs
 from tsenet.network.tsenet import TSENet
 from tsenet.training.loop import Engine
 from tsenet.training.targets import BinaryLoss, History, Labelled, Loss

@@ -10,7 +10,7 @@ from scipy.stats import sem
 from sklearn.metrics import log_loss
 
 from tests.training.examples import labelled
-from tsenet.network.predictor import Inputs
+from tsenet.network.inputs import Inputs
 from tsenet.training.linear_teacher import calibrated_score, losses_by_part, standard_error
 from tsenet.training.targets import (
     BinaryLoss,

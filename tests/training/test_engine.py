@@ -11,7 +11,7 @@ import torch
 from scipy.sparse import csr_array
 
 from tests.training.examples import labelled, make_engine, same_bytes, small_net, table, weights_of
-from tsenet.network.predictor import Inputs
+from tsenet.network.inputs import Inputs
 from tsenet.training.loop import Engine
 from tsenet.training.targets import BinaryLoss, MultilabelLoss, RegressionLoss
 

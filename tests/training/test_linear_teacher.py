@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from tsenet.network.predictor import Inputs
+from tsenet.network.inputs import Inputs
 from tsenet.progress import as_progress
 from tsenet.training.linear_teacher import (
     Linear,

@@ -15,7 +15,7 @@ from sklearn.metrics import accuracy_score
 
 from tests.training.examples import held_out, labelled, make_engine, same_bytes, table, weights_of
 from tsenet.errors import DivergenceError
-from tsenet.network.predictor import Inputs
+from tsenet.network.inputs import Inputs
 from tsenet.training.loop import Engine, TrainingOptions, train
 from tsenet.training.targets import BinaryLoss, History, Labelled, MulticlassLoss
 

@@ -14,7 +14,7 @@ from tests.network.wirings import random_wiring
 from tsenet import TSENetClassifier
 from tsenet.explain import describe_units, explain_prediction
 from tsenet.network.compact import Graph, n_used_parameters
-from tsenet.network.predictor import Inputs
+from tsenet.network.inputs import Inputs
 from tsenet.network.tsenet import TSENet
 from tsenet.store import load_parts
 from tsenet.training.pruning import strengths, weights_on_outputs

@@ -13,7 +13,7 @@ from scipy.special import softmax
 from tests.builders import one_latent_rows
 from tests.network.wirings import random_wiring
 from tsenet import Table, TSENetClassifier
-from tsenet.network.predictor import Inputs
+from tsenet.network.inputs import Inputs
 from tsenet.training.recipe import Recipe, RunSeeds
 
 ROWS = one_latent_rows(np.random.default_rng(0), 600, (4, 4, 4)).astype(np.float64)

@@ -16,7 +16,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from tests.training.examples import labelled
 from tsenet.errors import DataError, TSENetError
-from tsenet.network.predictor import Inputs
+from tsenet.network.inputs import Inputs
 from tsenet.training.targets import (
     BinaryLoss,
     ClassTargets,

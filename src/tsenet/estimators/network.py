@@ -34,38 +34,28 @@ from tsenet.data.text import (
     word_vectorizer,
 )
 from tsenet.errors import DataError, need_torch
+from tsenet.estimators import network_parts
 from tsenet.estimators.base import (
     FROM_0,
     FROM_1,
     THREADS,
     TREE_CONSTRAINTS,
     TableEstimator,
-    as_json,
     check_columns,
-    fill_vectorizer,
     folder_of,
     keep_columns,
-    saved_params,
     tables_of,
-    vectorizer_parts,
 )
 from tsenet.expansion.expand import LinkRule, learn_structure, structure_of_wiring
 from tsenet.expansion.wiring import Wiring
-from tsenet.network.predictor import Activation, Inputs
+from tsenet.network.inputs import Inputs
+from tsenet.network.topology import Activation
 from tsenet.progress import Progress, as_progress
 from tsenet.scale.blocks import in_blocks, is_outside_memory
-from tsenet.skeleton.tree import LatentTree
-from tsenet.store.files import (
-    arrays_under,
-    names_unless,
-    network_arrays,
-    read_network,
-)
 from tsenet.training.targets import (
     BinaryLoss,
     CrossValidatedScore,
     GivenTargets,
-    History,
     Labelled,
     LabelTargets,
     cross_validated_score,
@@ -90,6 +80,7 @@ if TYPE_CHECKING:
 _SLAB = 4096  # sparse rows made dense at a time, for a network that was fitted on dense ones
 _EPOCHS_BETWEEN, _LAST_EPOCHS = 2, 10  # between the rounds of pruning, and after the last
 _DIRECTIONS = 50  # in which rows are compared
+_IMPORTANCE_ROWS = 200  # from which the importances of columns are computed
 _MANY_TEXTS = 10_000  # from this many texts on, words that occur in only one are left out
 
 Arrays = dict[str, NDArray[Any]]
@@ -710,9 +701,9 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
 
     def _keep(self, trained: TrainedNetwork, inputs: Inputs) -> None:
         """Keep a trained network."""
-        from tsenet.explain.affine import importance_rows
-
-        self._importances, self._importance_rows = None, importance_rows(inputs)
+        chosen = inputs.evenly_spaced(_IMPORTANCE_ROWS)
+        self._importance_rows = Inputs(inputs.values[chosen])
+        self._importances = None
         self.net_, self.history_ = trained.net, trained.history
         self.cv_score_ = None
         if trained.held_out is not None:
@@ -869,12 +860,8 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         ``skip0.3`` is a feature unit that reads the input, ``skip1.3`` one that reads level 1, ``top.3`` one that reads
         the top level.
         """
-        check_is_fitted(self)
-        names = [name for level in self.net_.unit_names()[1:] for name in level]
-        for level, group in enumerate(self.net_.skips):
-            names += [f"skip{level}.{k}" for k in range(group.bias.numel())]
-        names += [f"top.{k}" for k in range(self.net_.top.bias.numel())]
-        return np.array(names, dtype=object)
+        check_is_fitted(self, "history_")
+        return np.array(self._predictor.topology.hidden_names(), dtype=object)
 
     # ---- files
 
@@ -888,85 +875,14 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
     def to_parts(self) -> tuple[dict[str, Any], Arrays]:
         """The file form. Parameters that are not plain values, such as a generator, become None."""
         check_is_fitted(self, "history_")
-        rule, tree, scaling = self.binary_rule_, self.tree_, self.scaling_
-        wiring, wiring_arrays = self.wiring_.to_parts()
-        wiring["names"][0] = names_unless(wiring["names"][0], rule.names)
-        target, target_arrays = self.targets_.to_parts()
-        history = self.history_.to_dict()
-        del history["seconds"]  # the same seed gives the same bytes, at any speed
-        meta = {
-            "params": {
-                **saved_params(self),
-                "class_weight": as_json(_as_pairs(self.class_weight)),
-            },
-            "has_wiring": self.wiring is not None,
-            "tree": None,
-            "rule": rule.to_dict(),
-            "wiring": wiring,
-            "network": as_json(self._network_options.to_dict()),
-            "target": target,
-            "history": history,
-            "n_runs": self._n_runs,
-            "pruned": self._pruned,
-            "counts": scaling.counts,
-            "source": self.source_,
-            "cv_score": None if self.cv_score_ is None else self.cv_score_._asdict(),
-            **vectorizer_parts(self, rule.names_in),
-        }
-        arrays = {
-            **_under("wiring", wiring_arrays),
-            **_under("target", target_arrays),
-            **_under("net", network_arrays(self._predictor.arrays)),
-            "scaling.shift": scaling.shift,
-            "scaling.scale": scaling.scale,
-            "scaling.limit": scaling.limit,
-            "importances": self.feature_importances_,
-        }
-        if self._of_embeddings is not None:
-            arrays.update(_under("embeddings", self._of_embeddings._asdict()))
-        if tree is not None:
-            meta["tree"] = list(tree.latent_names)  # the other names are those of the rule
-            arrays.update(_under("tree", tree.to_parts()[1]))
-        return meta, arrays
+        return network_parts.to_parts(self)
 
     @classmethod
     def from_parts(cls, meta: dict[str, Any], arrays: Arrays) -> Self:
         """Rebuild an estimator from :meth:`to_parts`."""
-        from tsenet.network.predictor import Links, Predictor
-
-        weights = _from_pairs(meta["params"].get("class_weight"))
+        weights = network_parts.class_weight_of(meta["params"].get("class_weight"))
         model = cls._with_params({**meta["params"], "class_weight": weights})
-        parts = read_network(meta, arrays)
-        rule = model.binary_rule_ = parts.rule
-        keep_columns(model, rule.names_in, rule.named)
-        model.targets_, model.wiring_ = parts.targets, parts.wiring
-        if meta["has_wiring"]:
-            model.wiring = parts.wiring
-        model.tree_ = None
-        if meta["tree"] is not None:
-            fields = {"names": [*rule.names, *meta["tree"]], "rule": meta["rule"]}
-            model.tree_ = LatentTree.from_parts(fields, arrays_under("tree", arrays))
-        model.scaling_, model.source_ = parts.scaling, parts.source
-        model._network_options = parts.options
-        model._n_runs = meta["n_runs"]
-        if type(model._n_runs) is not int or not 0 <= model._n_runs < 2**31:
-            raise ValueError(f"the number of trainings is {model._n_runs!r}")
-        fill_vectorizer(model, meta, rule.names_in)
-        model.history_ = History.from_dict({**meta["history"], "seconds": []})
-        model._importances = arrays["importances"]
-        if model._importances.shape != (rule.n_columns_in,):
-            raise ValueError(
-                f"there must be one importance for each of {rule.n_columns_in} columns"
-            )
-        of_embeddings = arrays_under("embeddings", arrays)
-        if of_embeddings:
-            model._of_embeddings = _linear_of(of_embeddings, parts.targets.loss.n_outputs)
-        if meta["cv_score"] is not None:
-            model.cv_score_ = CrossValidatedScore(**meta["cv_score"])
-            model.cv_score_.validate()
-        links = Links.of_wiring(parts.wiring, parts.options.units_per_latent)
-        model._stored = Predictor(links, parts.weights, parts.options.activation)
-        model._pruned = bool(meta["pruned"])
+        network_parts.fill(model, meta, arrays)
         return model
 
 
@@ -1326,33 +1242,3 @@ def _labels_of(folder: ShardFolder, y: Any) -> Any:
 
 def _are_texts(values: NDArray[Any]) -> bool:
     return values.dtype.kind == "U" or (values.dtype.kind == "O" and isinstance(values[0], str))
-
-
-def _linear_of(arrays: Arrays, n_outputs: int) -> Linear:
-    """The part on embeddings that a file holds."""
-    from tsenet.training.linear_teacher import Linear
-
-    part = Linear(**arrays)
-    fits = part.weight.ndim == 2 and part.weight.shape[1:] == part.bias.shape == (n_outputs,)
-    if not fits or any(a.dtype != np.float64 or not np.isfinite(a).all() for a in part):
-        raise ValueError(f"the part on embeddings does not fit the {n_outputs} outputs")
-    return part
-
-
-def _as_pairs(weights: Any) -> Any:
-    """Class weights as JSON holds them: pairs, since classes need not be strings; {"label": pairs} for each label."""
-    if isinstance(weights, dict):
-        return list(weights.items())
-    return [{"label": _as_pairs(w)} for w in weights] if isinstance(weights, list) else weights
-
-
-def _from_pairs(pairs: Any) -> Any:
-    if not isinstance(pairs, list):
-        return pairs
-    if pairs and isinstance(pairs[0], dict):
-        return [dict(each["label"]) for each in pairs]
-    return dict(pairs)
-
-
-def _under(prefix: str, arrays: Arrays) -> Arrays:
-    return {f"{prefix}.{name}": array for name, array in arrays.items()}

@@ -16,18 +16,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tsenet.data.binary import BinaryRule
-from tsenet.network.predictor import Activation, Inputs, Predictor, activated
+from tsenet.network.inputs import Inputs
+from tsenet.network.predictor import Predictor, activated
+from tsenet.network.topology import Activation
 
 Floats = NDArray[np.float64]
-_ROWS = 200  # from which importances are computed
-
-
-class _Links(NamedTuple):
-    """Weights (units below, units) from a lower layer to some units of a layer; ``units`` is where these are in it."""
-
-    below: int
-    units: slice
-    weight: Any
 
 
 class Pass(NamedTuple):
@@ -46,9 +39,7 @@ class Pass(NamedTuple):
 
 
 class AffineNetwork:
-    """The parameters of a TSE-Net as linear maps.
-
-    Layers are numbered: 0 inputs, 1 … L levels, L + 1 feature layer, L + 2 outputs.
+    """The blocks of a TSE-Net as linear maps; layers are numbered as in its `Topology`.
 
     Parameters
     ----------
@@ -57,52 +48,41 @@ class AffineNetwork:
     """
 
     def __init__(self, predictor: Predictor) -> None:
-        self.activation = predictor.activation
         arrays = {name: array.astype(np.float64) for name, array in predictor.arrays.items()}
+        self.topology = predictor.topology
+        self.activation = predictor.activation
+        self._predictor = Predictor(self.topology, arrays)
+        self._matrices = {
+            block.name: block.matrix(arrays[block.weight]) for block in self.topology.blocks
+        }
         self.biases: list[Floats] = []
-        self.links: list[list[_Links]] = []
-        for k, links in enumerate(predictor.links):
-            self._add(arrays[f"layers.{k}.bias"], (k, links.matrix(arrays[f"layers.{k}.weight"])))
-        groups = [(level, arrays[f"{name}.weight"]) for name, level in predictor.groups]
-        self._add(np.concatenate([arrays[f"{name}.bias"] for name, _ in predictor.groups]), *groups)
-        self._add(arrays["output.bias"], (self.n_layers, arrays["output.weight"]))
-        if "linear_skip" in arrays:
-            self.links[-1].append(_Links(0, slice(0, None), arrays["linear_skip"]))
-
-    def _add(self, bias: Floats, *groups: tuple[int, Any]) -> None:
-        """Add a layer of groups of units, each of which reads one layer."""
-        ends = np.cumsum([0, *(weight.shape[1] for _, weight in groups)]).tolist()
-        self.biases.append(bias)
-        self.links.append(
-            [
-                _Links(below, slice(*ends[k : k + 2]), weight)
-                for k, (below, weight) in enumerate(groups)
-            ]
-        )
+        for layer in range(1, self.topology.n_layers + 1):
+            names = [block.bias for block in self.topology.blocks_into(layer)]
+            self.biases.append(np.concatenate([arrays[name] for name in names if name is not None]))
 
     @property
     def n_layers(self) -> int:
         """Number of layers above the inputs, outputs included."""
-        return len(self.biases)
+        return self.topology.n_layers
 
     @property
     def hidden_sizes(self) -> list[int]:
         """Units of levels 1 … L and of the feature layer."""
-        return [bias.size for bias in self.biases[:-1]]
+        return self.topology.hidden_sizes
 
     def forward(self, inputs: Any) -> Pass:
         """Pass rows (B, D), dense or CSR, through the network."""
-        values, slopes = [inputs], [np.empty(0)]
-        for bias, links in zip(self.biases, self.links, strict=True):
-            z = np.tile(bias, (inputs.shape[0], 1))
-            for below, units, weight in links:
-                z[:, units] += _product(values[below], weight)
-            if len(values) == self.n_layers:
-                values.append(z)
-                slopes.append(np.ones_like(z))
+        rows = inputs.astype(np.float64)
+        values = [rows]
+        slopes = [np.empty(0)]
+        for layer in range(1, self.n_layers + 1):
+            sums = np.asarray(self._predictor.sums(layer, values), np.float64)
+            if layer == self.n_layers:
+                slopes.append(np.ones_like(sums))
+                values.append(sums)
             else:
-                slopes.append(_slopes(z, self.activation))
-                values.append(activated(z, self.activation))
+                slopes.append(_slopes(sums, self.activation))
+                values.append(activated(sums, self.activation))
         return Pass(values, slopes)
 
     def backward(
@@ -139,9 +119,11 @@ class AffineNetwork:
         for k in range(layer, lowest, -1):
             if k == without:
                 continue
-            for below, units, weight in self.links[k - 1]:
-                if below >= lowest:
-                    found[below] += _product((found[k] * rows.slopes[k])[:, units], weight.T)
+            of_sums = found[k] * rows.slopes[k]  # (B, units)
+            for block in self.topology.blocks_into(k):
+                if block.below >= lowest:
+                    weight = self._matrices[block.name]
+                    found[block.below] += _product(of_sums[:, block.units], weight.T)
         return found
 
     def output_gradients(
@@ -168,19 +150,14 @@ class AffineNetwork:
 
     def input_weights(self) -> Any:
         """Weights of the links from inputs to hidden units: csc_array (D, U), units as in ``transform``."""
-        n_inputs = self.links[0][0].weight.shape[0]
-        columns = [
-            sp.csc_array(weight if below == 0 else (n_inputs, weight.shape[1]))
-            for links in self.links[:-1]
-            for below, _, weight in links
-        ]
+        n_inputs = self.topology.layer_sizes[0]
+        columns = []
+        for layer in range(1, self.n_layers):
+            for block in self.topology.blocks_into(layer):
+                reads_inputs = block.below == 0
+                weight = self._matrices[block.name] if reads_inputs else (n_inputs, block.n_units)
+                columns.append(sp.csc_array(weight))
         return sp.csc_array(sp.hstack(columns))
-
-
-def importance_rows(inputs: Inputs) -> Inputs:
-    """At most 200 rows, spread evenly over all."""
-    chosen = np.unique(np.linspace(0, len(inputs) - 1, _ROWS).astype(np.int64))
-    return Inputs(inputs.values[chosen])
 
 
 def column_importances(predictor: Predictor, inputs: Inputs, rule: BinaryRule) -> Floats:

@@ -16,7 +16,7 @@ from tsenet.data.table import Table
 from tsenet.data.text import rows_of_texts
 from tsenet.errors import DataError
 from tsenet.explain.affine import AffineNetwork
-from tsenet.network.predictor import Inputs
+from tsenet.network.inputs import Inputs
 from tsenet.progress import Progress, as_progress
 from tsenet.scale.blocks import is_outside_memory
 from tsenet.skeleton.tree import LatentTree

@@ -8,14 +8,14 @@ nothing feeds has the same value for all rows; that value moves into the biases 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tsenet.expansion.wiring import Wiring, WiringLayer
-from tsenet.network.predictor import Activation, Predictor, activated
+from tsenet.network.predictor import Predictor, activated
+from tsenet.network.topology import Activation, Block
 
 if TYPE_CHECKING:
     from tsenet.network.tsenet import TSENet
@@ -24,9 +24,9 @@ Bools = NDArray[np.bool_]
 
 
 class Part(NamedTuple):
-    """One parameter: its weights, and the units that they lead from and to."""
+    """The weights of a block, and the units that they lead from and to."""
 
-    name: str
+    block: Block
     weights: slice
     below: slice
     above: slice
@@ -60,41 +60,29 @@ class Graph:
     """
 
     def __init__(self, net: Predictor) -> None:
-        arrays, links = net.arrays, net.links
-        sizes = [links[0].n_inputs, *(part.n_units for part in links)]
-        sizes += arrays["output.weight"].shape
-        self.layers = [slice(a, b) for a, b in pairwise([0, *np.cumsum(sizes).tolist()])]
-        *below, features, outputs = self.layers
+        self.layers = net.topology.layer_slices
         self.parts: list[Part] = []
-        self.bias = np.zeros(outputs.stop)
-        ends = []
-
-        def add(name: str, below: slice, above: slice, lower: object, upper: object) -> None:
-            ends.append(
-                np.stack([below.start + np.asarray(lower), above.start + np.asarray(upper)])
-            )
-            first = self.parts[-1].weights.stop if self.parts else 0
-            weights = slice(first, first + arrays[name].size)
-            self.parts.append(Part(name, weights, below, above))
-            if name != "linear_skip":
-                self.bias[above] = arrays[name.replace("weight", "bias")]
-
-        def add_dense(name: str, below: slice, above: slice) -> None:
-            add(name, below, above, *np.indices(arrays[name].shape).reshape(2, -1))
-
-        for k, part in enumerate(links):
-            name, reads, moves = f"layers.{k}.weight", part.input_of_weight(), part.unit_of_weight()
-            add(name, below[k], self.layers[k + 1], reads, moves)
-        first = features.start
-        for name, level in net.groups:
-            group = slice(first, first + arrays[f"{name}.bias"].size)
-            add_dense(f"{name}.weight", below[level], group)
-            first = group.stop
-        add_dense("output.weight", features, outputs)
-        if "linear_skip" in arrays:
-            add_dense("linear_skip", below[0], outputs)
-        self.lower, self.upper = np.concatenate(ends, axis=1)
-        self.weight = np.concatenate([arrays[part.name].ravel() for part in self.parts])
+        self.bias = np.zeros(self.layers[-1].stop)
+        lower = []
+        upper = []
+        weights = []
+        first = 0
+        for block in net.topology.blocks:
+            weight = net.arrays[block.weight]
+            layer = self.layers[block.above]
+            units = slice(layer.start + block.units.start, layer.start + block.units.stop)
+            if block.bias is not None:
+                self.bias[units] = net.arrays[block.bias]
+            reads, feeds = block.ends()
+            lower.append(self.layers[block.below].start + reads)
+            upper.append(layer.start + feeds)
+            weights.append(weight.ravel())
+            place = slice(first, first + weight.size)
+            self.parts.append(Part(block, place, self.layers[block.below], units))
+            first = place.stop
+        self.lower = np.concatenate(lower)
+        self.upper = np.concatenate(upper)
+        self.weight = np.concatenate(weights)
 
     def used(self, kept: Bools) -> Used:
         """What is used if these weights (E,) are kept and all others are 0."""
@@ -145,7 +133,7 @@ def compacted(net: TSENet) -> TSENet:
     predictor, k = net.predictor(), net.units_per_latent
     graph = Graph(predictor)
     used = graph.used(graph.weight != 0)
-    link_of_weight = [part.link_of_weight() for part in predictor.links]
+    link_of_weight = [level.link_of_weight() for level in predictor.topology.links]
     links = [np.zeros(layer.n_edges, bool) for layer in net.wiring.layers]
     for stays, link, part in zip(links, link_of_weight, graph.parts, strict=False):
         stays[link[used.weights[part.weights]]] = True
@@ -165,15 +153,15 @@ def compacted(net: TSENet) -> TSENet:
         _biases(graph, used, predictor.activation),
     )
     arrays = {}
-    for depth, (name, own, below, above) in enumerate(graph.parts):
-        if depth < len(links):
-            arrays[name] = weights[own][links[depth][link_of_weight[depth]]]
+    for depth, (block, own, below, above) in enumerate(graph.parts):
+        if block.sparse is not None:
+            arrays[block.weight] = weights[own][links[depth][link_of_weight[depth]]]
         else:
-            full = weights[own].reshape(predictor.arrays[name].shape)
-            arrays[name] = full[np.ix_(unit_stays[below], unit_stays[above])]
-        if name != "linear_skip":
-            bias = name.replace("weight", "bias")
-            arrays[bias] = biases[above][unit_stays[above]].astype(predictor.arrays[bias].dtype)
+            full = weights[own].reshape(block.weight_shape)
+            arrays[block.weight] = full[np.ix_(unit_stays[below], unit_stays[above])]
+        if block.bias is not None:
+            dtype = predictor.arrays[block.bias].dtype
+            arrays[block.bias] = biases[above][unit_stays[above]].astype(dtype)
     options = replace(net.options, feature_units=int(of_top.sum()))
     return TSENet.of_arrays(_smaller(net.wiring, latents, links), options, arrays)
 

@@ -14,8 +14,10 @@ from threadpoolctl import threadpool_limits
 from tsenet._system.threads import chunks
 from tsenet.errors import DataError
 from tsenet.network import kernels
-from tsenet.network.predictor import Inputs, Links, activated, is_bag
+from tsenet.network.inputs import Inputs, is_bag
+from tsenet.network.predictor import activated
 from tsenet.network.sparse_linear import SparseLinear
+from tsenet.network.topology import Links
 
 if TYPE_CHECKING:
     from tsenet.network.tsenet import DenseGroup, TSENet
@@ -92,7 +94,7 @@ def set_log_odds(net: TSENet, inputs: Inputs) -> None:
             'init="log-odds" needs a wiring with log-odds: make it with tsenet.expand(..., log_odds=True), or take '
             'that of a network that was fitted with init="log-odds"'
         )
-    sample = _sample(inputs, _SAMPLE)
+    sample = inputs.evenly_spaced(_SAMPLE)
     for k, (layer, links) in enumerate(zip(net.layers, net.wiring.layers, strict=True), start=1):
         assert links.log_odds is not None
         with torch.no_grad():
@@ -120,24 +122,18 @@ def set_principal_directions(net: TSENet, inputs: Inputs, seed: int = 0) -> None
     seed : int, default=0
         Of the first guess of the iteration.
     """
-    sample = _sample(inputs, _SAMPLE)
-    few = _sample(inputs, _FEW_DENSE)
+    sample = inputs.evenly_spaced(_SAMPLE)
+    few = inputs.evenly_spaced(_FEW_DENSE)
     for k, (layer, links) in enumerate(zip(net.layers, net.wiring.layers, strict=True), start=1):
         if k == 1:
-            below = inputs.values[_sample(inputs, _FEW) if inputs.is_sparse else few]
+            below = inputs.values[inputs.evenly_spaced(_FEW) if inputs.is_sparse else few]
         else:
-            sums = net.predictor().sums(inputs.values[few], k - 1)
+            sums = net.predictor().level_sums(inputs.values[few], k - 1)
             below = activated(sums, net.options.activation)
         weight = leading_directions(layer.links, below, links.from_tree, seed)
         with torch.no_grad():
             layer.weight.copy_(torch.from_numpy(weight))
         _standardise(net, inputs, sample, k)
-
-
-def _sample(inputs: Inputs, at_most: int) -> NDArray[np.int64]:
-    """Rows at equal distances."""
-    n_rows = len(inputs)
-    return np.unique(np.linspace(0, n_rows - 1, min(n_rows, at_most)).astype(np.int64))
 
 
 def _standardise(net: TSENet, inputs: Inputs, sample: NDArray[np.int64], k: int) -> None:
@@ -175,7 +171,7 @@ def _moments(
     square: NDArray[np.float64] | float = 0.0
     predictor = net.predictor()
     for start in range(0, sample.size, _ROWS):
-        z = predictor.sums(inputs.values[sample[start : start + _ROWS]], k).astype(np.float64)
+        z = predictor.level_sums(inputs.values[sample[start : start + _ROWS]], k).astype(np.float64)
         total, square = total + z.sum(axis=0), square + np.square(z).sum(axis=0)
     mean = np.asarray(total / sample.size)
     return mean, np.sqrt(np.maximum(square / sample.size - mean**2, 0.0))

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.autograd.function import once_differentiable
 
-from tsenet.expansion.wiring import WiringLayer
 from tsenet.network import kernels
-from tsenet.network.predictor import Activation, Links
+from tsenet.network.topology import Activation, Links
 
 
 class SparseBatch(NamedTuple):
@@ -87,26 +86,20 @@ class SparseLinear(nn.Module):
 
     Parameters
     ----------
-    layer : WiringLayer
-        The links between D inputs and U latents.
-    k_in, k_out : int, default=1
-        Units of each input and of each latent: a link is a block of ``k_in`` × ``k_out`` weights.
+    links : Links
+        Which weights there are.
     activation : {"relu", "tanh", "sigmoid"}, default="relu"
 
     Attributes
     ----------
-    links : Links
-        Which weights there are.
     portable : bool
         Whether to use plain torch on a CPU too.
     """
 
-    def __init__(
-        self, layer: WiringLayer, k_in: int = 1, k_out: int = 1, activation: Activation = "relu"
-    ) -> None:
+    def __init__(self, links: Links, activation: Activation = "relu") -> None:
         super().__init__()
         self.activation: Activation = activation
-        self.links = Links.of(layer, k_in, k_out)
+        self.links = links
         self.weight = nn.Parameter(torch.zeros(self.links.n_weights))
         self.bias = nn.Parameter(torch.zeros(self.links.n_units))
         self.portable = False

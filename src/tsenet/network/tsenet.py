@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from math import prod
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -13,8 +13,9 @@ from torch import nn
 
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.initial_weights import draw_weights
-from tsenet.network.predictor import Activation, NetworkOptions, Predictor
+from tsenet.network.predictor import Predictor
 from tsenet.network.sparse_linear import Batch, Drawn, SparseBatch, SparseLinear, activated
+from tsenet.network.topology import Activation, NetworkOptions, Topology
 
 if TYPE_CHECKING:
     import pandas
@@ -122,8 +123,6 @@ class TSENet(nn.Module):
         activation: Activation = "relu",
     ) -> None:
         super().__init__()
-        if n_outputs < 1:
-            raise ValueError(f"a network needs at least one output: n_outputs={n_outputs}")
         self.options = NetworkOptions(
             skip_units,
             feature_units,
@@ -133,26 +132,29 @@ class TSENet(nn.Module):
             skip_dropout,
             activation,
         )
-        n_inputs, *n_latents = wiring.layer_sizes
-        sizes = (n_inputs, *(units_per_latent * n for n in n_latents))
+        self.topology = Topology(wiring, n_outputs, self.options)
         self.wiring = wiring
         self.units_per_latent = units_per_latent
-        self.layer_sizes = sizes
+        self.layer_sizes = tuple(self.topology.layer_sizes[:-2])
         self.dropout = dropout
         self._generator: np.random.Generator | None = None
-        self.layers: Iterable[SparseLinear] = _list(
-            SparseLinear(layer, units_per_latent if k else 1, units_per_latent, activation)
-            for k, layer in enumerate(wiring.layers)
-        )
-        self.skips: Iterable[DenseGroup] = _list(
-            DenseGroup(size, skip_units) for size in sizes[:-1] if skip_units
-        )
-        self.top = DenseGroup(sizes[-1], feature_units)
-        n_features = skip_units * (len(sizes) - 1) + feature_units
-        self.output = DenseGroup(n_features, n_outputs)
+
+        self.layers: Any = nn.ModuleList()
+        self.skips: Any = nn.ModuleList()
+        self.top: DenseGroup
+        self.output: DenseGroup
         self.linear_skip: nn.Parameter | None
-        skip_weight = nn.Parameter(torch.zeros(n_inputs, n_outputs)) if linear_skip else None
-        self.register_parameter("linear_skip", skip_weight)
+        self.register_parameter("linear_skip", None)
+        for block in self.topology.blocks:
+            group, _, _ = block.name.partition(".")
+            if block.sparse is not None:
+                self.layers.append(SparseLinear(block.links, activation))
+            elif group == "skips":
+                self.skips.append(DenseGroup(block.n_inputs, block.n_units))
+            elif group == "linear_skip":
+                self.linear_skip = nn.Parameter(torch.zeros(block.weight_shape))
+            else:
+                self.add_module(group, DenseGroup(block.n_inputs, block.n_units))
         if seed is not None:
             draw_weights(self, seed)
 
@@ -234,20 +236,12 @@ class TSENet(nn.Module):
                 name: parameter.detach().cpu().numpy()
                 for name, parameter in self.named_parameters()
             }
-            links = [layer.links for layer in self.layers]
-            made = _predictors[self] = Predictor(links, arrays, self.options.activation)
+            made = _predictors[self] = Predictor(self.topology, arrays)
         return made
 
     def unit_names(self) -> tuple[tuple[str, ...], ...]:
         """Names of the units of each layer, the inputs first: "Z1.3", or "Z1.3/1", "Z1.3/2", … for several units."""
-        inputs, *levels = self.wiring.names
-        k = self.units_per_latent
-        if k == 1:
-            return self.wiring.names
-        numbered = [
-            tuple(f"{name}/{j}" for name in names for j in range(1, k + 1)) for names in levels
-        ]
-        return (inputs, *numbered)
+        return (self.wiring.names[0], *self.topology.level_names())
 
     @property
     def n_parameters(self) -> int:
@@ -266,15 +260,12 @@ class TSENet(nn.Module):
         """
         import pandas as pd
 
-        sizes = {
-            f"level {k}": (layer.links.n_inputs, layer.links.n_units, layer.links.n_weights)
-            for k, layer in enumerate(self.layers, start=1)
-        }
-        dense = {f"skip {k}": group.weight for k, group in enumerate(self.skips)}
-        dense |= {"top": self.top.weight, "output": self.output.weight}
-        if self.linear_skip is not None:
-            dense["linear skip"] = self.linear_skip
-        sizes |= {name: (*weight.shape, weight.numel()) for name, weight in dense.items()}
+        sizes = {}
+        for block in self.topology.blocks:
+            name = block.name.replace("skips.", "skip ").replace("linear_skip", "linear skip")
+            if block.sparse is not None:
+                name = f"level {block.above}"
+            sizes[name] = (block.n_inputs, block.n_units, prod(block.weight_shape))
         table = pd.DataFrame(sizes, index=["inputs", "units", "links"]).T.rename_axis("layer")
         table["share"] = table["links"] / (table["inputs"] * table["units"]).clip(lower=1)
         biases = table["units"].where(table.index != "linear skip", 0)
@@ -284,8 +275,3 @@ class TSENet(nn.Module):
 
 
 _predictors: WeakKeyDictionary[TSENet, Predictor] = WeakKeyDictionary()
-
-
-def _list(modules: Iterable[Any]) -> Any:
-    """A ModuleList; untyped, since torch's own type says Module for every entry."""
-    return nn.ModuleList(modules)

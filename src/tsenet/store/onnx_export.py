@@ -23,8 +23,8 @@ from tsenet.errors import DataError, MissingDependencyError
 if TYPE_CHECKING:
     from tsenet.data.binary import BinaryRule
     from tsenet.data.scaling import Scaling
-    from tsenet.network.sparse_linear import SparseLinear
-    from tsenet.network.tsenet import TSENet
+    from tsenet.network.predictor import Predictor
+    from tsenet.network.topology import Block
     from tsenet.training.targets import Targets
 
 _OPSET, _IR = 17, 8  # of 2022: every runtime in use reads them
@@ -89,7 +89,7 @@ def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     graph = _Graph(onnx)
     rule: BinaryRule = model.binary_rule_
     rows = _scaled(graph, model.scaling_, rule.sources)
-    outputs = _network(graph, compacted(model.net_), rows)
+    outputs = _network(graph, compacted(model.net_).predictor(), rows)
     answers = _answers(graph, model.targets_, outputs)
     made = graph.model(rule.n_variables, answers)
     metadata = {
@@ -190,44 +190,53 @@ def _tf_idf(graph: _Graph, counts: str, scale: Floats) -> str:
     return graph.node("Div", whole, length)
 
 
-def _network(graph: _Graph, net: TSENet, rows: str) -> str:
+def _network(graph: _Graph, net: Predictor, rows: str) -> str:
     """Raw outputs (C, N) of scaled rows (D, N)."""
-    activation = net.options.activation.capitalize()  # Relu, Tanh or Sigmoid
-    levels = [rows]
-    for layer in net.layers:
-        summed = _sparse(graph, layer, levels[-1])
-        levels.append(graph.node(activation, _plus(graph, summed, layer.bias)))
-    groups = [*zip(net.skips, levels, strict=False), (net.top, levels[-1])]
-    parts = [
-        _plus(graph, _dense(graph, group.weight, level), group.bias) for group, level in groups
-    ]
-    features = graph.node(activation, graph.node("Concat", *parts, axis=0))
-    outputs = _plus(graph, _dense(graph, net.output.weight, features), net.output.bias)
-    if net.linear_skip is None:
-        return outputs
-    return graph.node("Add", outputs, _dense(graph, net.linear_skip, rows))
+    topology = net.topology
+    activation = topology.options.activation.capitalize()  # Relu, Tanh or Sigmoid
+    layers = [rows]
+    for layer in range(1, topology.n_layers + 1):
+        by_block = [_block(graph, net, block, layers) for block in topology.blocks_into(layer)]
+        sums = by_block[0]
+        if layer == topology.n_layers:
+            for linear_skip in by_block[1:]:
+                sums = graph.node("Add", sums, linear_skip)
+        elif len(by_block) > 1:
+            sums = graph.node("Concat", *by_block, axis=0)
+        layers.append(sums if layer == topology.n_layers else graph.node(activation, sums))
+    return layers[-1]
 
 
-def _dense(graph: _Graph, weight: Any, below: str) -> str:
-    """Weight (D, S) applied to (D, N): (S, N)."""
-    return graph.node("MatMul", graph.constant(weight.detach().numpy().T), below)
+def _block(graph: _Graph, net: Predictor, block: Block, layers: Sequence[str]) -> str:
+    """What a block adds to the units that it feeds: (units, N)."""
+    weight = net.arrays[block.weight]
+    below = layers[block.below]
+    product = _dense if block.sparse is None else _sparse
+    added = product(graph, block, weight, below)
+    if block.bias is None:
+        return added
+    return graph.node("Add", added, graph.constant(net.arrays[block.bias][:, None]))
 
 
-def _plus(graph: _Graph, summed: str, bias: Any) -> str:
-    return graph.node("Add", summed, graph.constant(bias.detach().numpy()[:, None]))
+def _dense(graph: _Graph, block: Block, weight: NDArray[Any], below: str) -> str:
+    """The weights of a block, as a dense matrix, applied to (D, N): (S, N)."""
+    matrix = block.matrix(weight)
+    dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+    return graph.node("MatMul", graph.constant(dense.T), below)
 
 
-def _sparse(graph: _Graph, layer: SparseLinear, below: str) -> str:
-    """A sparse layer (U, D), without bias, applied to (D, N): (U, N)."""
-    links, k = layer.links, layer.links.k
+def _sparse(graph: _Graph, block: Block, weight: NDArray[Any], below: str) -> str:
+    """The weights of a sparse block applied to (D, N): (U, N)."""
+    links = block.links
+    k = links.k
     start, read, place = links.by_latent
     degree = np.diff(start)
     width = np.left_shift(1, np.ceil(np.log2(np.maximum(degree, 1))).astype(np.int64))
     n_dense = links.n_inputs * links.n_units
     n_sparse = int(width.sum()) * k
     if not degree.any() or n_dense <= _SMALL or n_sparse > _MOST_LINKS * n_dense:
-        return _dense(graph, layer.dense_weight().t(), below)
-    weight = layer.weight.detach().numpy().reshape(-1, k)
+        return _dense(graph, block, weight, below)
+    weight = weight.reshape(-1, k)
     order, parts = [], []
     for size in np.unique(width):
         chosen = np.flatnonzero(width == size)

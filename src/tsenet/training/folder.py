@@ -19,7 +19,7 @@ from tsenet.data.scaling import Scaling
 from tsenet.data.shards import ShardFolder
 from tsenet.data.table import Table
 from tsenet.errors import DataError
-from tsenet.network.predictor import Inputs
+from tsenet.network.inputs import Inputs
 from tsenet.progress import Progress
 from tsenet.training.targets import Labelled, batch_bounds, is_known
 

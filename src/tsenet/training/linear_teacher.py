@@ -30,7 +30,7 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
-from tsenet.network.predictor import is_bag
+from tsenet.network.inputs import is_bag
 from tsenet.progress import Progress
 from tsenet.training.targets import (
     Labelled,

@@ -18,7 +18,7 @@ from torch.optim.adam import adam
 
 from tsenet._system.threads import torch_threads
 from tsenet.errors import DivergenceError
-from tsenet.network.predictor import Inputs
+from tsenet.network.inputs import Inputs
 from tsenet.network.sparse_linear import StepMemory
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress, as_progress

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from tsenet.network.compact import Graph
-from tsenet.network.predictor import Inputs
+from tsenet.network.inputs import Inputs
 from tsenet.network.tsenet import TSENet
 
 Floats = NDArray[np.float64]
@@ -76,7 +76,7 @@ def remove_weakest(net: TSENet, inputs: Inputs, n_parameters: int) -> None:
         else:
             too_many = middle
     for part in graph.parts:
-        weight = predictor.arrays[part.name].reshape(-1)
+        weight = predictor.arrays[part.block.weight].reshape(-1)
         weight[rank[part.weights] >= enough] = 0.0
 
 

@@ -37,7 +37,8 @@ from tsenet._system.seeds import seed_number, seed_sequence
 from tsenet.errors import DataError
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.initial_weights import set_log_odds, set_principal_directions
-from tsenet.network.predictor import Activation, Inputs, NetworkOptions, is_bag
+from tsenet.network.inputs import Inputs, is_bag
+from tsenet.network.topology import Activation, NetworkOptions
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress
 from tsenet.training.folder import FolderRows

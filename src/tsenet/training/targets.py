@@ -29,7 +29,7 @@ from tsenet.errors import DataError, NonNumericError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from tsenet.network.predictor import Inputs
+    from tsenet.network.inputs import Inputs
 
 Floats = NDArray[np.floating[Any]]
 
