@@ -283,8 +283,9 @@ class LinearTeacher(ClassifierMixin, BaseEstimator):
         """Fit to all rows; NaN marks rows without a label."""
         from tsenet.data import BinaryRule, Scaling
         from tsenet.data.order import duplicate_groups
+        from tsenet.training.labelled import Labelled
         from tsenet.training.linear_teacher import fit_linear_teacher
-        from tsenet.training.targets import BinaryLoss, Labelled, MulticlassLoss
+        from tsenet.training.losses import BinaryLoss, MulticlassLoss
 
         table = Table.of(X, self.names or None)
         known = ~np.isnan(y)

@@ -18,8 +18,9 @@ from tests.network.wirings import (
 from tsenet.network.inputs import Inputs
 from tsenet.network.sparse_linear import SparseLinear
 from tsenet.network.topology import Links
+from tsenet.training.labelled import Labelled
 from tsenet.training.loop import Engine
-from tsenet.training.targets import Labelled, MulticlassLoss
+from tsenet.training.losses import MulticlassLoss
 
 D = SIZES[0]
 RNG = np.random.default_rng(0)

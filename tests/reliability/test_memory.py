@@ -49,8 +49,8 @@ from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.network.inputs import Inputs
 from tsenet.network.tsenet import TSENet
 from tsenet.training.loop import Engine
-from tsenet.training.targets import Labelled
-from tsenet.training.targets import MulticlassLoss
+from tsenet.training.labelled import Labelled
+from tsenet.training.losses import MulticlassLoss
 
 n_rows, n_columns, per_row, room = json.load(sys.stdin)
 limit(room)

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from tests.network.wirings import random_wiring
 from tsenet.network.inputs import Inputs
 from tsenet.network.tsenet import TSENet
+from tsenet.training.history import History
+from tsenet.training.labelled import Labelled
 from tsenet.training.loop import Engine
-from tsenet.training.targets import BinaryLoss, History, Labelled, Loss
+from tsenet.training.losses import BinaryLoss, Loss
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -11,15 +11,9 @@ from sklearn.metrics import log_loss
 
 from tests.training.examples import labelled
 from tsenet.network.inputs import Inputs
+from tsenet.training.labelled import Labelled
 from tsenet.training.linear_teacher import calibrated_score, losses_by_part, standard_error
-from tsenet.training.targets import (
-    BinaryLoss,
-    Labelled,
-    Loss,
-    MulticlassLoss,
-    MultilabelLoss,
-    RegressionLoss,
-)
+from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, MultilabelLoss, RegressionLoss
 
 
 def held(targets: np.ndarray, weights: Any = None) -> Labelled:

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from tests.training.examples import labelled, make_engine, same_bytes, small_net, table, weights_of
 from tsenet.network.inputs import Inputs
 from tsenet.training.loop import Engine
-from tsenet.training.targets import BinaryLoss, MultilabelLoss, RegressionLoss
+from tsenet.training.losses import BinaryLoss, MultilabelLoss, RegressionLoss
 
 RATES = [1e-2, 3e-3, 2e-2, 5e-4, 1e-2, 1e-2]
 

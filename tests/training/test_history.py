@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.training.examples import history_of
-from tsenet.training.targets import History
+from tsenet.training.history import History
 
 
 class TestBestEpoch:

@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from tsenet.network.inputs import Inputs
 from tsenet.progress import as_progress
+from tsenet.training.labelled import Labelled
 from tsenet.training.linear_teacher import (
     Linear,
     LinearTeacher,
@@ -23,14 +24,7 @@ from tsenet.training.linear_teacher import (
     fit_linear_teacher,
     refine_by_em,
 )
-from tsenet.training.targets import (
-    BinaryLoss,
-    Labelled,
-    Loss,
-    MulticlassLoss,
-    MultilabelLoss,
-    RegressionLoss,
-)
+from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, MultilabelLoss, RegressionLoss
 
 RNG = np.random.default_rng(0)
 N_ROWS, N_WORDS, N_CLASSES = 600, 60, 3

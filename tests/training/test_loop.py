@@ -16,8 +16,10 @@ from sklearn.metrics import accuracy_score
 from tests.training.examples import held_out, labelled, make_engine, same_bytes, table, weights_of
 from tsenet.errors import DivergenceError
 from tsenet.network.inputs import Inputs
+from tsenet.training.history import History
+from tsenet.training.labelled import Labelled
 from tsenet.training.loop import Engine, TrainingOptions, train
-from tsenet.training.targets import BinaryLoss, History, Labelled, MulticlassLoss
+from tsenet.training.losses import BinaryLoss, MulticlassLoss
 
 
 def scripted(scores: Sequence[float]) -> Callable[..., float]:

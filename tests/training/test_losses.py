@@ -13,13 +13,7 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 from torch.nn import functional
 
-from tsenet.training.targets import (
-    BinaryLoss,
-    Loss,
-    MulticlassLoss,
-    MultilabelLoss,
-    RegressionLoss,
-)
+from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, MultilabelLoss, RegressionLoss
 
 Floats = NDArray[np.float64]
 LOSSES = {

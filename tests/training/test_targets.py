@@ -17,18 +17,15 @@ from sklearn.utils.class_weight import compute_sample_weight
 from tests.training.examples import labelled
 from tsenet.errors import DataError, TSENetError
 from tsenet.network.inputs import Inputs
+from tsenet.training.losses import BinaryLoss, MulticlassLoss, MultilabelLoss, RegressionLoss
+from tsenet.training.scores import score_of
 from tsenet.training.targets import (
-    BinaryLoss,
     ClassTargets,
     GivenTargets,
     LabelTargets,
-    MulticlassLoss,
-    MultilabelLoss,
-    RegressionLoss,
     ValueTargets,
     learn_targets,
     read_targets,
-    score_of,
     targets_from_parts,
     warn_of_quantity,
 )

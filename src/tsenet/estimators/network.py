@@ -52,17 +52,15 @@ from tsenet.network.inputs import Inputs
 from tsenet.network.topology import Activation
 from tsenet.progress import Progress, as_progress
 from tsenet.scale.blocks import in_blocks, is_outside_memory
+from tsenet.training.labelled import Labelled
+from tsenet.training.losses import BinaryLoss
+from tsenet.training.scores import CrossValidatedScore, cross_validated_score, score_of
 from tsenet.training.targets import (
-    BinaryLoss,
-    CrossValidatedScore,
     GivenTargets,
-    Labelled,
     LabelTargets,
-    cross_validated_score,
     is_known,
     learn_targets,
     read_targets,
-    score_of,
     warn_of_marker,
     warn_of_quantity,
 )

@@ -26,7 +26,9 @@ from tsenet.network.predictor import Predictor
 from tsenet.network.topology import NetworkOptions, Topology
 from tsenet.skeleton.tree import LatentTree
 from tsenet.store.files import arrays_under
-from tsenet.training.targets import CrossValidatedScore, History, Targets, targets_from_parts
+from tsenet.training.history import History
+from tsenet.training.scores import CrossValidatedScore
+from tsenet.training.targets import Targets, targets_from_parts
 
 if TYPE_CHECKING:
     from tsenet.training.linear_teacher import Linear

@@ -21,7 +21,8 @@ from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.network.inputs import Inputs
 from tsenet.progress import Progress
-from tsenet.training.targets import Labelled, batch_bounds, is_known
+from tsenet.training.labelled import Labelled, batch_bounds
+from tsenet.training.targets import is_known
 
 # Rows in memory, about. Labels, and which rows are held out, are in memory too: about 20 bytes a row.
 _SAMPLE_ROWS = 50_000

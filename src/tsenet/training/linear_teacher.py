@@ -32,12 +32,9 @@ from threadpoolctl import threadpool_limits
 
 from tsenet.network.inputs import is_bag
 from tsenet.progress import Progress
-from tsenet.training.targets import (
-    Labelled,
-    Loss,
-    RegressionLoss,
-    Score,
-)
+from tsenet.training.labelled import Labelled
+from tsenet.training.losses import Loss, RegressionLoss
+from tsenet.training.scores import Score
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]

@@ -22,7 +22,10 @@ from tsenet.network.inputs import Inputs
 from tsenet.network.sparse_linear import StepMemory
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress, as_progress
-from tsenet.training.targets import History, Labelled, Loss, Score
+from tsenet.training.history import History
+from tsenet.training.labelled import Labelled
+from tsenet.training.losses import Loss
+from tsenet.training.scores import Score
 
 if TYPE_CHECKING:
     from tsenet.training.folder import FolderRows

@@ -42,6 +42,8 @@ from tsenet.network.topology import Activation, NetworkOptions
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress
 from tsenet.training.folder import FolderRows
+from tsenet.training.history import History
+from tsenet.training.labelled import Labelled
 from tsenet.training.linear_teacher import (
     Linear,
     LinearTeacher,
@@ -55,17 +57,9 @@ from tsenet.training.linear_teacher import (
     stratified_folds,
 )
 from tsenet.training.loop import AdamState, Engine, TrainingOptions, train
+from tsenet.training.losses import Loss, MulticlassLoss, RegressionLoss
 from tsenet.training.pruning import zeros_stay
-from tsenet.training.targets import (
-    HeldOut,
-    History,
-    Labelled,
-    Loss,
-    MulticlassLoss,
-    RegressionLoss,
-    Score,
-    unseen_share,
-)
+from tsenet.training.scores import HeldOut, Score, unseen_share
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from tsenet.network.tsenet import TSENet
     from tsenet.progress import ProgressCallback
     from tsenet.skeleton.tree import LatentTree
-    from tsenet.training.targets import History
+    from tsenet.training.history import History
 
 Payload = dict[str, Any]
 Fact = tuple[str, str]

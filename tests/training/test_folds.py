@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.training.examples import labelled, table
 from tsenet.training.linear_teacher import stratified_folds
-from tsenet.training.targets import MulticlassLoss
+from tsenet.training.losses import MulticlassLoss
 
 
 def folds_of(classes: Any, groups: Any, n_folds: int, rng: np.random.Generator) -> Any:
