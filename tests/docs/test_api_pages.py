@@ -23,7 +23,7 @@ PACKAGES = [
     "tsenet.store",
 ]
 OF_TRAINING = {
-    "tsenet.training.targets.History",
+    "tsenet.training.history.History",
 }
 
 
