@@ -63,7 +63,7 @@ def make_folder(folder: Path, n_rows: int, row_length: int) -> Path:
 def learn(folder: str, way: str, n_sampled: int, memory: str) -> dict[str, Any]:
     """Learn a tree and expand it in one of the ways."""
     import tsenet
-    from tsenet.scale import Blocks
+    from tsenet.data import Blocks
 
     warm_up()
     n_workers = int(way.partition(" ")[0]) if way.endswith(("worker", "workers")) else None

@@ -334,7 +334,7 @@ def _keynmf(data: Documents, sizes: Sequence[int], top_words: int) -> Hierarchy:
     from turftopic import KeyNMF
 
     from tsenet.data import embed
-    from tsenet.data.text import words_of
+    from tsenet.data.words import words_of
 
     vectorizer = CountVectorizer(
         vocabulary=data.words.tolist(), tokenizer=words_of, lowercase=False

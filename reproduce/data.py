@@ -310,7 +310,8 @@ def count_words(
     tokenizer: str = "unicode",
 ) -> tuple[Any, Any, Any]:
     """Count the most frequent words of the texts to fit in both lists; HTML is removed, as in ``fit(texts)``."""
-    from tsenet.data.text import without_html, word_vectorizer
+    from tsenet.data.text import word_vectorizer
+    from tsenet.data.words import without_html
 
     vectorizer = word_vectorizer(
         n_words=n_words, stop_words=stop_words, min_documents=2, tokenizer=tokenizer

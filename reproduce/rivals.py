@@ -48,7 +48,7 @@ from reproduce.networks import (
 from reproduce.wirings import CONTROLS
 from tsenet import Table, TSENetClassifier, TSENetRegressor
 from tsenet._system.seeds import seed_sequence
-from tsenet.data.text import stop_words_of
+from tsenet.data.words import stop_words_of
 from tsenet.errors import DataError
 from tsenet.expansion.expand import learn_structure
 from tsenet.progress import Progress

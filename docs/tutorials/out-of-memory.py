@@ -34,7 +34,7 @@ print(folder.shape, "rows and words;", len(folder.partitions), "partitions")
 
 # %%
 import tsenet
-from tsenet.scale import Blocks
+from tsenet.data import Blocks
 
 with Blocks("shards", memory_limit="1GB") as rows:
     tree = tsenet.learn_tree(rows, random_state=0)

@@ -19,12 +19,8 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 
 from tsenet.data import count_words, load_docstrings, vectorize, word_vectorizer, words_of
-from tsenet.data.text import (
-    stop_words_of,
-    vectorizer_fields,
-    vectorizer_of_fields,
-    without_html,
-)
+from tsenet.data.text import vectorizer_fields, vectorizer_of_fields
+from tsenet.data.words import stop_words_of, without_html
 from tsenet.errors import DataError, MissingDependencyError
 
 DOCUMENTS = [

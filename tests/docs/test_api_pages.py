@@ -19,7 +19,6 @@ PACKAGES = [
     "tsenet.explain.plots",
     "tsenet.explain.report",
     "tsenet.progress",
-    "tsenet.scale",
     "tsenet.store",
 ]
 OF_TRAINING = {

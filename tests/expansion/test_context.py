@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import tsenet
+from tsenet.data import Blocks
 from tsenet.data.binary import BinaryRows
 from tsenet.expansion import expand as expansion
 from tsenet.expansion.expand import context_vectors, contexts_above, unit_length
-from tsenet.scale import Blocks
 
 SEED = np.random.SeedSequence(0)
 

@@ -11,12 +11,12 @@ import scipy.sparse as sp
 
 import tsenet
 from tests.builders import random_tree
+from tsenet.data import Blocks
 from tsenet.data.binary import BinaryRows
 from tsenet.data.table import Table
 from tsenet.expansion.expand import count_layers, expand, tiles_of, usual_density
 from tsenet.expansion.wiring import Wiring
 from tsenet.progress import Progress
-from tsenet.scale import Blocks
 from tsenet.skeleton.tree import LatentTree
 
 RULES = ("balanced", "context", "top-k", "informative", "random", "tree")

@@ -7,9 +7,9 @@ import pytest
 
 from tests.builders import Floats, draw_rows, planted_tree, random_tree
 from tsenet._system.threads import Workers
+from tsenet.data import Blocks
 from tsenet.data.binary import BinaryRows
 from tsenet.progress import Progress
-from tsenet.scale import Blocks
 from tsenet.skeleton.inference import Inference, counts_from_tables, refine, tables_from_counts
 from tsenet.skeleton.tree import LatentTree
 

@@ -61,7 +61,7 @@ def shard(
     with cli.open_progress(quiet) as progress, ExitStack() as stack:
         common |= {"labels": label or (), "progress": progress}
         if workers is not None:
-            from tsenet.scale.cluster import Cluster
+            from tsenet.data.cluster import Cluster
 
             cluster = Cluster(**cli.workers_of(workers))
             common["map_in_order"] = stack.enter_context(cluster).map

@@ -97,8 +97,8 @@ def topics(
     import tsenet
     from tsenet._system.atomic import atomic_folder
     from tsenet.cli._model_data import read_file
-    from tsenet.data.text import without_html
-    from tsenet.scale import Blocks
+    from tsenet.data import Blocks
+    from tsenet.data.words import without_html
 
     parameters: dict[str, Any] = {"random_state": seed}
     parameters |= cli.read_settings(context, settings, _MODEL, cli.WORDS)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from tsenet.data.binary import BinaryRows, BinaryRule
+from tsenet.data.blocks import Blocks
+from tsenet.data.docstrings import load_docstrings
 from tsenet.data.readers import DataFile, read_chunks, read_data
 from tsenet.data.scaling import Scaling
 from tsenet.data.shards import (
@@ -14,18 +16,13 @@ from tsenet.data.shards import (
     write_shards,
 )
 from tsenet.data.table import Table
-from tsenet.data.text import (
-    count_words,
-    embed,
-    load_docstrings,
-    vectorize,
-    word_vectorizer,
-    words_of,
-)
+from tsenet.data.text import count_words, embed, vectorize, word_vectorizer
+from tsenet.data.words import words_of
 
 __all__ = [
     "BinaryRows",
     "BinaryRule",
+    "Blocks",
     "DataFile",
     "Partition",
     "Scaling",

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from tsenet.data.table import Table, equal_fields
-from tsenet.data.text import stop_words_of
+from tsenet.data.words import stop_words_of
 from tsenet.errors import listed
 
 # Cells scaled at a time.

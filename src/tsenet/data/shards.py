@@ -23,15 +23,8 @@ import scipy.sparse as sp
 from tsenet._system.atomic import atomic_folder
 from tsenet.data.readers import DataFile, import_pyarrow, read_chunks
 from tsenet.data.table import Table, canonical_csr
-from tsenet.data.text import (
-    choose_segmenter,
-    count_words,
-    vectorizer_fields,
-    vectorizer_of_fields,
-    warn_about_html,
-    without_html,
-    word_vectorizer,
-)
+from tsenet.data.text import count_words, vectorizer_fields, vectorizer_of_fields, word_vectorizer
+from tsenet.data.words import choose_segmenter, warn_about_html, without_html
 from tsenet.errors import DataError, count_of, listed, quoted
 from tsenet.progress import Progress, as_progress
 
@@ -541,7 +534,7 @@ def shard_documents(
     rows_per_group : int, default=16384
         Documents of a partition.
     map_in_order : callable, default=map
-        ``map_in_order(function, items)`` yields the results in order: ``tsenet.scale.cluster.Cluster(...).map``
+        ``map_in_order(function, items)`` yields the results in order: ``tsenet.data.cluster.Cluster(...).map``
         counts words in several processes. The folder is the same.
 
     Returns

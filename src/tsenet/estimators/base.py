@@ -18,16 +18,11 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from tsenet.data.blocks import Blocks, in_blocks
 from tsenet.data.shards import Partition, ShardFolder
 from tsenet.data.table import Table
-from tsenet.data.text import (
-    are_texts,
-    rows_of_texts,
-    vectorizer_fields,
-    vectorizer_of_fields,
-)
+from tsenet.data.text import are_texts, rows_of_texts, vectorizer_fields, vectorizer_of_fields
 from tsenet.errors import DataError
-from tsenet.scale.blocks import Blocks, in_blocks
 
 if TYPE_CHECKING:
     from tsenet.store.files import Storable

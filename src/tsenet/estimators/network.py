@@ -24,15 +24,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tsenet._system.seeds import seed_sequence
+from tsenet.data.blocks import in_blocks, is_outside_memory
 from tsenet.data.order import canonical_order, duplicate_groups, repeats_of
 from tsenet.data.scaling import Scaling
 from tsenet.data.table import Table
-from tsenet.data.text import (
-    are_texts,
-    rows_of_texts,
-    vectorize,
-    word_vectorizer,
-)
+from tsenet.data.text import are_texts, rows_of_texts, vectorize, word_vectorizer
 from tsenet.errors import DataError, need_torch
 from tsenet.estimators import network_parts
 from tsenet.estimators.base import (
@@ -51,7 +47,6 @@ from tsenet.expansion.wiring import Wiring
 from tsenet.network.inputs import Inputs
 from tsenet.network.topology import Activation
 from tsenet.progress import Progress, as_progress
-from tsenet.scale.blocks import in_blocks, is_outside_memory
 from tsenet.training.labelled import Labelled
 from tsenet.training.losses import BinaryLoss
 from tsenet.training.scores import CrossValidatedScore, cross_validated_score, score_of
@@ -519,7 +514,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         X : array, sparse matrix, dataframe, list of rows or Table, (N, V); or N texts; or a folder
             The words of texts are counted by ``vectorizer``; the model keeps the fitted one (``vectorizer_``), so that
             it predicts texts too. A folder of shards (path, ``ShardFolder`` or
-            :class:`tsenet.scale.Blocks`) or a Dask array or dataframe need not fit into memory: the structure is
+            :class:`tsenet.data.Blocks`) or a Dask array or dataframe need not fit into memory: the structure is
             learned from all rows, on a cluster with ``Blocks(X, client=client)``. The network is trained in this
             process on a stream of the rows that have a label, without the linear teacher.
         y : array-like, (N,) or (N, C); for a folder also the names of its label columns

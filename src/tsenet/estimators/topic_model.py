@@ -24,15 +24,10 @@ from threadpoolctl import threadpool_limits
 
 from tsenet._system.seeds import seed_sequence
 from tsenet.data.binary import BinaryRows, BinaryRule
+from tsenet.data.blocks import in_blocks, is_outside_memory
 from tsenet.data.table import Table
-from tsenet.data.text import (
-    are_texts,
-    language_of,
-    rows_of_texts,
-    stop_words_of,
-    vectorize,
-    word_vectorizer,
-)
+from tsenet.data.text import are_texts, rows_of_texts, vectorize, word_vectorizer
+from tsenet.data.words import language_of, stop_words_of
 from tsenet.errors import DataError, listed
 from tsenet.estimators.base import (
     FROM_1,
@@ -55,7 +50,6 @@ from tsenet.explain.topic_words import (
     view_topics,
 )
 from tsenet.progress import as_progress
-from tsenet.scale.blocks import in_blocks, is_outside_memory
 from tsenet.skeleton.chow_liu import binary_information
 from tsenet.skeleton.hierarchy import (
     N_TYPICAL,
@@ -221,7 +215,7 @@ class TopicModel(SavedEstimator):
         ----------
         texts : sequence of str, table, or a folder of shards
             The documents; or a sparse table of word counts whose columns have names (a :class:`tsenet.Table`). Of a
-            folder that need not fit into memory (path, ``ShardFolder`` or :class:`tsenet.scale.Blocks`), the
+            folder that need not fit into memory (path, ``ShardFolder`` or :class:`tsenet.data.Blocks`), the
             topics are learned from 20,000 documents, drawn at random.
         y : ignored
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from tsenet.data.blocks import is_outside_memory
 from tsenet.data.table import Table
 from tsenet.estimators.base import (
     TREE_CONSTRAINTS,
@@ -17,7 +18,6 @@ from tsenet.estimators.base import (
     keep_columns,
     saved_params,
 )
-from tsenet.scale.blocks import is_outside_memory
 from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.tree import LatentTree
 
@@ -110,7 +110,7 @@ class LatentTreeTransformer(TransformerMixin, TableEstimator):
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the tree of ``X``, a table, a folder or :class:`tsenet.scale.Blocks`; ``y`` is ignored."""
+        """Learn the tree of ``X``, a table, a folder or :class:`tsenet.data.Blocks`; ``y`` is ignored."""
         self._validate_params()
         self.tree_ = learn_tree(X, **self.get_params(deep=False))
         keep_columns(self, self.tree_.rule.names_in, self.tree_.rule.named)

@@ -18,11 +18,11 @@ from threadpoolctl import threadpool_limits
 from tsenet._system.seeds import seed_sequence
 from tsenet._system.threads import chunks
 from tsenet.data.binary import BinaryRows, BinaryRule
+from tsenet.data.blocks import Blocks
 from tsenet.data.table import Levels, Table
 from tsenet.errors import DataError
 from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.progress import Progress, as_progress
-from tsenet.scale.blocks import Blocks
 from tsenet.skeleton.tree import LatentTree
 
 logger = logging.getLogger("tsenet")

@@ -12,13 +12,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tsenet.data.binary import BinaryRule
+from tsenet.data.blocks import is_outside_memory
 from tsenet.data.table import Table
 from tsenet.data.text import rows_of_texts
 from tsenet.errors import DataError
 from tsenet.explain.affine import AffineNetwork
 from tsenet.network.inputs import Inputs
 from tsenet.progress import Progress, as_progress
-from tsenet.scale.blocks import is_outside_memory
 from tsenet.skeleton.tree import LatentTree
 
 if TYPE_CHECKING:

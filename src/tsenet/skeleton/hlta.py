@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from tsenet._system.seeds import seed_sequence
 from tsenet._system.threads import Workers
 from tsenet.data.binary import BinaryRows
+from tsenet.data.blocks import Blocks, in_blocks, learn_rule
 from tsenet.progress import Progress, as_progress
-from tsenet.scale.blocks import Blocks, in_blocks, learn_rule
 from tsenet.skeleton.chow_liu import binary_information, chow_liu_parents
 from tsenet.skeleton.inference import Inference, refine
 from tsenet.skeleton.kernels.island_kernels import IslandOptions
@@ -58,7 +58,7 @@ def learn_tree(
     X : array, sparse matrix, dataframe, list of rows or Table, shape (N, V); or rows outside memory
         The data. A sparse matrix is read as present or absent; dense columns become binary as
         :class:`tsenet.BinaryRule` describes. For more rows than fit into memory: a folder of shards (path, URL or
-        ``ShardFolder``), a Dask array or dataframe, or :class:`tsenet.scale.Blocks`.
+        ``ShardFolder``), a Dask array or dataframe, or :class:`tsenet.data.Blocks`.
     max_island : int, default=15
         Most variables in a group, 2 to 63. Lower it for smaller groups, and so for more latents and more levels.
     max_top : int, default=30

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tsenet._system.threads import Workers, chunks
 from tsenet.data.binary import BinaryRows
+from tsenet.data.blocks import Blocks
 from tsenet.progress import Progress
-from tsenet.scale.blocks import Blocks
 from tsenet.skeleton.kernels.inference_kernels import PreparedTree, infer_rows
 from tsenet.skeleton.kernels.pair_kernels import Csr
 from tsenet.skeleton.tree import LatentTree, nodes_by_depth

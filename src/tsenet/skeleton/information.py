@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tsenet._system.threads import Workers, chunks_of_equal_work
 from tsenet.data.binary import BinaryRows
+from tsenet.data.blocks import Blocks
 from tsenet.progress import Progress
-from tsenet.scale.blocks import Blocks
 from tsenet.skeleton.kernels.pair_kernels import Csr, PairData, best_partners
 
 JOINT_BYTES = 1 << 30  # dense data are counted by a matrix product where it fits here

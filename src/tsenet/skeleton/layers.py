@@ -16,8 +16,8 @@ from scipy.special import chdtrc, chdtri, expit, xlogy
 
 from tsenet._system.threads import Workers, chunks_of_equal_work
 from tsenet.data.binary import BinaryRows
+from tsenet.data.blocks import Blocks
 from tsenet.progress import Progress
-from tsenet.scale.blocks import Blocks
 from tsenet.skeleton.information import CHUNK_WORK, PairCounter, pair_information
 from tsenet.skeleton.kernels.island_kernels import (
     SMOOTH,

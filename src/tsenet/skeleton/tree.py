@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from tsenet._system.threads import Workers
 from tsenet.data.binary import BinaryRows, BinaryRule
+from tsenet.data.blocks import Blocks, in_blocks, is_outside_memory
 from tsenet.data.table import Table, equal_fields, exact_array
 from tsenet.errors import DataError, MissingDependencyError
-from tsenet.scale.blocks import Blocks, in_blocks, is_outside_memory
 
 if TYPE_CHECKING:
     import networkx

@@ -18,14 +18,13 @@ import pytest
 import scipy.sparse as sp
 
 import tsenet
-from tests.scale.conftest import started_workers
-from tests.scale.test_blocks import OPTIONS
-from tsenet.data import write_shards
+from tests.data.conftest import started_workers
+from tests.data.test_blocks import OPTIONS
+from tsenet.data import Blocks, write_shards
+from tsenet.data import cluster as cluster_module
+from tsenet.data.cluster import Cluster
 from tsenet.errors import ClusterError, DataError, TooLargeError
 from tsenet.progress import Progress
-from tsenet.scale import Blocks
-from tsenet.scale import cluster as cluster_module
-from tsenet.scale.cluster import Cluster
 
 pytestmark = pytest.mark.slow
 PATIENCE = 120  # seconds; a loaded machine is slow
@@ -118,7 +117,7 @@ def test_ctrl_c_leaves_no_process(tmp_path: Path, documents: sp.csr_array) -> No
         """
         import os, signal, sys, time
         from tsenet.progress import Progress
-        from tsenet.scale import Blocks
+        from tsenet.data import Blocks
         import tsenet
 
         class Waits(Progress):

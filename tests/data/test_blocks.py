@@ -13,10 +13,9 @@ import pytest
 import scipy.sparse as sp
 
 import tsenet
-from tsenet.data import open_shards, write_shards
+from tsenet.data import Blocks, open_shards, write_shards
 from tsenet.errors import DataError, TooLargeError
 from tsenet.expansion import expand as expansion
-from tsenet.scale import Blocks
 from tsenet.skeleton.tree import LatentTree
 
 OPTIONS: dict[str, Any] = {"max_top": 3, "refine_steps": 8, "random_state": 3}

@@ -24,11 +24,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tsenet.data.binary import BinaryRows, BinaryRule
+from tsenet.data.cluster import Cluster
 from tsenet.data.shards import Partition, ShardFolder, open_shards, write_batches
 from tsenet.data.table import Table
 from tsenet.errors import DataError, TooLargeError
 from tsenet.progress import Progress
-from tsenet.scale.cluster import Cluster
 
 __all__ = ["Blocks", "in_blocks", "is_outside_memory", "learn_rule"]
 
@@ -93,7 +93,7 @@ class Blocks:
     >>> import scipy.sparse as sp
     >>> import tsenet
     >>> from tsenet.data import write_shards
-    >>> from tsenet.scale import Blocks
+    >>> from tsenet.data import Blocks
     >>> rng = np.random.default_rng(0)
     >>> topic = np.repeat(rng.random((500, 3)) < 0.4, 4, axis=1)
     >>> X = sp.csr_array(rng.random((500, 12)) < np.where(topic, 0.8, 0.05))
@@ -447,7 +447,7 @@ def is_outside_memory(X: Any) -> bool:
     Examples
     --------
     >>> from pathlib import Path
-    >>> from tsenet.scale.blocks import is_outside_memory
+    >>> from tsenet.data.blocks import is_outside_memory
     >>> is_outside_memory(Path("shards")), is_outside_memory([[0, 1]]), is_outside_memory("one text")
     (True, False, False)
     """

@@ -16,9 +16,8 @@ from tsenet import (
     TopicModel,
     TSENetClassifier,
 )
-from tsenet.data import write_shards
+from tsenet.data import Blocks, write_shards
 from tsenet.errors import DataError
-from tsenet.scale import Blocks
 
 NAMES = [f"w{j}" for j in range(60)]
 QUICK: dict[str, Any] = {"random_state": 0, "max_epochs": 4, "max_top": 5, "n_jobs": 1}
