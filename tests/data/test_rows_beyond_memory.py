@@ -102,7 +102,7 @@ def test_refusals(folder: Path, subject: list[str], tmp_path: Path) -> None:
     for options in ({"sample_weight": np.ones(900)}, {"eval_set": (folder, subject)}):
         with pytest.raises(DataError, match=f"{next(iter(options))}.* not supported for a folder"):
             model.fit(folder, subject, **options)
-    with pytest.raises(DataError, match="leave weighting='tfidf'"):
+    with pytest.raises(DataError, match="must be 'tfidf' or 'log-counts'"):
         TSENetClassifier(weighting="counts").fit(folder)
     with pytest.raises(DataError, match=r"one label for each of the 900 rows .*shape \(899,\)"):
         model.fit(folder, np.zeros(899))

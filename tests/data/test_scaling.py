@@ -61,6 +61,17 @@ def bag(n_rows: int = 40, n_words: int = 30) -> sp.csr_array:
     return sp.csr_array(rows)
 
 
+def test_log_counts_are_rows_of_length_1_in_which_all_words_are_alike() -> None:
+    counts = sp.csr_array(np.array([[3.0, 0.0, 1.0], [0.0, 5.0, 0.0], [0.0, 0.0, 0.0]]))
+    table = Table.of(counts, ["the", "goal", "referee"])
+    scaled = Scaling.learn(table, "log-counts").apply(table).values.toarray()
+    length = np.hypot(1 + np.log(3), 1)
+    expected = [[(1 + np.log(3)) / length, 0, 1 / length], [0, 1, 0], [0, 0, 0]]
+    np.testing.assert_allclose(scaled, expected, rtol=1e-6)
+    with pytest.raises(ValueError, match="'tfidf', 'log-counts', 'counts', not 'binary'"):
+        Scaling.learn(table, "binary")  # type: ignore[arg-type]  # what a user may write
+
+
 @pytest.mark.parametrize("kind", [np.int64, np.float32, np.float64])
 def test_counts_become_tf_idf(kind: type) -> None:
     """The reference is scikit-learn's tf-idf, with rows scaled to root mean square 1."""

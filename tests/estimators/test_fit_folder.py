@@ -95,6 +95,15 @@ def test_rows_without_a_label_serve_the_structure(shards: ShardFolder) -> None:
     assert model.classes_.tolist() == ["s0", "s1", "s2"]
 
 
+def test_informed_learns_the_same_structure_and_weights_from_a_folder(shards: ShardFolder) -> None:
+    options: dict[str, Any] = {"density": 0.3, "random_state": 0, "n_jobs": 1}
+    model = TSENetClassifier.informed(**options).fit(shards, "subject")
+    assert model.wiring_.has_log_odds
+    assert model.wiring_ == TSENetClassifier.informed(**options).fit(ROWS, SUBJECT).wiring_
+    assert model.scaling_.scale.tolist() == [1.0] * N_WORDS
+    assert model.score(ROWS, LABELS["subject"]) > 0.85
+
+
 def test_a_given_wiring_and_class_weights(shards: ShardFolder) -> None:
     first = classifier(max_epochs=1).fit(shards, "subject")
     model = classifier(wiring=first.wiring_, class_weight="balanced", max_epochs=2)

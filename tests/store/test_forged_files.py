@@ -147,6 +147,7 @@ WRONG = {
     "dropout of text": ("classifier", put("network", "dropout", "0.5")),
     "a truth value that is a number": ("classifier", put("pruned", 0)),
     "counts of text": ("classifier", put("counts", "")),
+    "length 1 of no counts": ("classifier", put("unit_length", True)),
     "a score of nothing": ("classifier", put("cv_score", "scored", "guesses")),
     "a score of text": ("classifier", put("cv_score", "value", "0.9")),
     "a score of half a row": ("classifier", put("cv_score", "n_rows", 0.5)),

@@ -105,6 +105,18 @@ def test_other_non_linearities(activation: Any, tmp_path: Path) -> None:
     assert not np.array_equal(relu.fit(X[:200], y[:200]).predict_proba(X), model.predict_proba(X))
 
 
+def test_log_counts(words: Any, tmp_path: Path) -> None:
+    X = counts()
+    y = (X[:, :20] > 0).sum(axis=1) > 5
+    model = TSENetClassifier(**SMALL, wiring=words.wiring_, weighting="log-counts")
+    model.fit(sp.csr_array(X), y)
+    assert_same(model, X, answers(model, X, tmp_path), sp.csr_array(X))
+    model.save(tmp_path / "model.tsenet")
+    read = tsenet.load(tmp_path / "model.tsenet")
+    assert read.scaling_ == model.scaling_
+    assert read.scaling_.length == 1
+
+
 def test_linear_skip(words: Any, tmp_path: Path) -> None:
     X = counts()
     model = TSENetClassifier(**SMALL, wiring=words.wiring_, linear_skip=True).fit(

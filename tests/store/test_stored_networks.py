@@ -42,6 +42,7 @@ def parts(share_kept: float) -> tuple[dict[str, Any], dict[str, Any]]:
         "rule": rule,
         "wiring": wiring,
         "counts": False,
+        "unit_length": False,
         "source": None,
     }
     arrays = {f"wiring.{name}": array for name, array in links.items()}

@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from tsenet._system.seeds import seed_sequence
 from tsenet.data.blocks import in_blocks, is_outside_memory
 from tsenet.data.order import canonical_order, duplicate_groups, repeats_of
-from tsenet.data.scaling import Scaling
+from tsenet.data.scaling import Scaling, Weighting
 from tsenet.data.table import Table
 from tsenet.data.text import are_texts, rows_of_texts, vectorize, word_vectorizer
 from tsenet.errors import DataError, need_torch
@@ -74,6 +74,12 @@ _SLAB = 4096  # sparse rows made dense at a time, for a network that was fitted 
 _EPOCHS_BETWEEN, _LAST_EPOCHS = 2, 10  # between the rounds of pruning, and after the last
 _DIRECTIONS = 50  # in which rows are compared
 _IMPORTANCE_ROWS = 200  # from which the importances of columns are computed
+_PAPERS_TREE = {
+    "correlation_test": False,
+    "structure_samples": 10_000,
+    "ties": "any",
+    "piece_size": None,
+}
 _MANY_TEXTS = 10_000  # from this many texts on, words that occur in only one are left out
 
 Arrays = dict[str, NDArray[Any]]
@@ -96,7 +102,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         "link_rule": [StrOptions(set(get_args(LinkRule))), None],
         "max_top": [FROM_1],
         "tree_options": [dict, None],
-        "weighting": [StrOptions({"tfidf", "counts"})],
+        "weighting": [StrOptions(set(get_args(Weighting)))],
         "skip_units": [FROM_0, None],
         "feature_units": [FROM_1],
         "dropout": [Interval(Real, 0, 1, closed="left"), None],
@@ -139,7 +145,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         link_rule: LinkRule | None = None,
         max_top: int = 500,
         tree_options: dict[str, Any] | None = None,
-        weighting: Literal["tfidf", "counts"] = "tfidf",
+        weighting: Weighting = "tfidf",
         skip_units: int | None = None,
         feature_units: int = 100,
         dropout: float | None = None,
@@ -178,9 +184,10 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             Other options of :func:`tsenet.learn_tree`, such as ``{"structure_samples": 10_000}`` where structure
             learning is slow, ``{"max_island": 30}`` for larger groups of columns, or ``{"correlation_test": False}``,
             the paper's rule.
-        weighting : {"tfidf", "counts"}, default="tfidf"
+        weighting : {"tfidf", "log-counts", "counts"}, default="tfidf"
             How counts in sparse rows, such as word counts, are weighted: tf-idf, in which English stop words have half
-            their weight; or not at all, the paper's bag of words. It has no effect on other tables.
+            their weight; 1 + ln count; or not at all, the paper's bag of words. Rows of the first two are scaled to
+            length 1. It has no effect on other tables.
         skip_units : int or None, default=None
             Feature units that read each layer below the top, including the input. None: 0, or 100 with
             ``init="random"``. 0, together with ``linear_skip=False``, is the paper's Backbone.
@@ -300,13 +307,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             "density": 0.05,
             "link_rule": "top-k",
             "max_top": 500,
-            "tree_options": {
-                "completion": "layer",
-                "correlation_test": False,
-                "structure_samples": 10_000,
-                "ties": "any",
-                "piece_size": None,
-            },
+            "tree_options": {**_PAPERS_TREE, "completion": "layer"},
             "weighting": "counts",
             "skip_units": 100,
             "feature_units": 100,
@@ -328,6 +329,9 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
 
         As :meth:`paper`, but for these choices:
 
+        - ``weighting="log-counts"``: a count becomes 1 + ln count, and rows are scaled to length 1, so that long
+          documents are no louder than short ones;
+        - ``completion="island"``, which finds planted trees better (docs/method/paper.md);
         - ``link_rule="informative"`` and ``density=0.02``: each unit reads 2 % of the layer below, the units with the
           most information relative to their entropy, positively associated ones first;
         - ``init="log-odds"``: the first weight of a link is the log-odds of the lower unit given the upper one, counted
@@ -353,7 +357,9 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         >>> is_even.fit(X[:200], y[:200] % 2 == 0).classes_
         array([False,  True])
         """
-        recipe = {
+        recipe: dict[str, Any] = {
+            "tree_options": _PAPERS_TREE,
+            "weighting": "log-counts",
             "density": 0.02,
             "link_rule": "informative",
             "init": "log-odds",
@@ -588,8 +594,10 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         from tsenet.training.folder import FolderRows
         from tsenet.training.recipe import RunSeeds, Trainer
 
-        if self.weighting != "tfidf":
-            raise DataError("counts of a folder are weighted by tf-idf: leave weighting='tfidf'")
+        if self.weighting == "counts":
+            raise DataError(
+                "rows of a folder are scaled to length 1: weighting must be 'tfidf' or 'log-counts'"
+            )
         if self.linear_skip is True:
             raise DataError(
                 "linear_skip=True needs all rows in memory: leave it at 'auto', which trains the "
@@ -611,7 +619,8 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
                 weights = np.ones((len(targets), *of_class.shape[1:]))
                 weights[known] = of_class
             seed = seed_sequence(self.random_state)
-            rows = FolderRows(folder, targets, weights, RunSeeds.of(seed, 0).split, report)
+            split = RunSeeds.of(seed, 0).split
+            rows = FolderRows(folder, targets, weights, split, report, self.weighting)
             self._learn_structure(blocks, rows.sample, seed, report)
             trainer = Trainer(self.targets_.loss, recipe, self._next_seeds(seed), report)
             trained = trainer.fit_folder(rows, self.wiring_)

@@ -61,6 +61,7 @@ def to_parts(model: Any) -> tuple[dict[str, Any], Arrays]:
         "n_runs": model._n_runs,
         "pruned": model._pruned,
         "counts": scaling.counts,
+        "unit_length": scaling.unit_length,
         "source": model.source_,
         "cv_score": None if model.cv_score_ is None else model.cv_score_._asdict(),
         **vectorizer_parts(model, rule.names_in),
@@ -96,7 +97,7 @@ def fill(model: Any, meta: dict[str, Any], arrays: Arrays) -> None:
     model.wiring_ = predictor.topology.wiring
     keep_columns(model, rule.names_in, rule.named)
     fill_vectorizer(model, meta, rule.names_in)
-    model.scaling_ = _read_scaling(arrays, bool(meta["counts"]), rule)
+    model.scaling_ = _read_scaling(arrays, bool(meta["counts"]), bool(meta["unit_length"]), rule)
     if meta["has_wiring"]:
         model.wiring = model.wiring_
     model.tree_ = None
@@ -208,7 +209,7 @@ def _with_zeros(
     return full.reshape(shape)
 
 
-def _read_scaling(arrays: Arrays, counts: bool, rule: BinaryRule) -> Scaling:
+def _read_scaling(arrays: Arrays, counts: bool, unit_length: bool, rule: BinaryRule) -> Scaling:
     shift, scale, limit = (arrays[f"scaling.{name}"] for name in ("shift", "scale", "limit"))
     n_columns = rule.n_columns_in
     if (
@@ -219,6 +220,7 @@ def _read_scaling(arrays: Arrays, counts: bool, rule: BinaryRule) -> Scaling:
             ((0,), (n_columns,), True),
         )
         or limit.shape != ((0,) if counts else scale.shape)
+        or (unit_length and not counts)
         or any(a.dtype != np.float64 or not np.isfinite(a).all() for a in (shift, scale, limit))
         or (scale < 0).any()
         or (limit < 0).any()
@@ -230,7 +232,7 @@ def _read_scaling(arrays: Arrays, counts: bool, rule: BinaryRule) -> Scaling:
             raise ValueError("columns of categories need a scaling of each column")
         if shift[categories].any() or (scale[categories] != 1).any():
             raise ValueError("the codes of categories must not be scaled")
-    return Scaling(shift, scale, counts, limit)
+    return Scaling(shift, scale, counts, limit, unit_length)
 
 
 # ---- names and parameters

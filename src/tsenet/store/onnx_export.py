@@ -153,7 +153,7 @@ def _scaled(graph: _Graph, scaling: Scaling, sources: NDArray[np.int64]) -> str:
     """The rows as the network reads them, one row a column: (D, N). ``sources``: column of each input."""
     scale = scaling.scale if scaling.scale.size == 1 else scaling.scale[sources]
     if scaling.counts:
-        rows = _tf_idf(graph, _known(graph, "X"), scale)
+        rows = _weighted(graph, _known(graph, "X"), scale, scaling.length)
     elif scaling.centres:
         shift = scaling.shift[sources]
         near = _float32(shift)  # what it leaves of the shift is subtracted after scaling
@@ -176,8 +176,8 @@ def _known(graph: _Graph, rows: str) -> str:
     return graph.node("Where", graph.node("IsNaN", rows), graph.constant(np.float32(0)), rows)
 
 
-def _tf_idf(graph: _Graph, counts: str, scale: Floats) -> str:
-    """Counts as `Scaling` weighs them: (1 + ln count) · scale, each row scaled to the length √V."""
+def _weighted(graph: _Graph, counts: str, scale: Floats, length: float) -> str:
+    """Counts as `Scaling` weighs them: (1 + ln count) · scale, each row scaled to a length."""
     one = graph.constant(np.float32(1))
     more = graph.node("Log", graph.node("Max", counts, one))
     damped = graph.node("Add", graph.node("Min", counts, one), more)
@@ -185,9 +185,9 @@ def _tf_idf(graph: _Graph, counts: str, scale: Floats) -> str:
     squares = graph.node("Mul", weighted, weighted)
     total = graph.node("ReduceSum", squares, graph.constant(np.array([1])), keepdims=1)
     tiny = graph.constant(np.float32(np.finfo(np.float32).tiny))  # for rows without a word
-    length = graph.node("Sqrt", graph.node("Max", total, tiny))
-    whole = graph.node("Mul", weighted, graph.constant(np.sqrt(np.float32(scale.size))))
-    return graph.node("Div", whole, length)
+    present = graph.node("Sqrt", graph.node("Max", total, tiny))
+    whole = graph.node("Mul", weighted, graph.constant(np.float32(length)))
+    return graph.node("Div", whole, present)
 
 
 def _network(graph: _Graph, net: Predictor, rows: str) -> str:

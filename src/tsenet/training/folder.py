@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tsenet.data.order import canonical_order, row_draws
-from tsenet.data.scaling import Scaling
+from tsenet.data.scaling import Scaling, Weighting
 from tsenet.data.shards import ShardFolder
 from tsenet.data.table import Table
 from tsenet.errors import DataError
@@ -46,11 +46,12 @@ class FolderRows:
     weights : (N,) or (N, C), optional
     seed : int
     report : Progress
+    weighting : {"tfidf", "log-counts"}, default="tfidf"
 
     Attributes
     ----------
     scaling : Scaling
-        tf-idf, from the words of all rows.
+        Of words, from all rows.
     sample : Table
         Word counts of some rows, labelled or not.
     inputs : Inputs
@@ -71,6 +72,7 @@ class FolderRows:
         weights: NDArray[Any] | None,
         seed: int,
         report: Progress,
+        weighting: Weighting = "tfidf",
     ) -> None:
         known = is_known(targets)
         if not known.any():
@@ -99,7 +101,7 @@ class FolderRows:
         self._known = known & ~held_out
         self.n_rows = int(self._known.sum())
         report.finish(f"{n_rows:,} rows, {self.n_rows:,} to train on")
-        self.scaling = Scaling.of_counts(n_rows, n_with, folder.names)
+        self.scaling = Scaling.of_counts(n_rows, n_with, folder.names, weighting)
         found = sp.vstack(sample, format="csr")
         self.sample = self._table(found[canonical_order(found)])
         self.inputs = self._inputs_of(self.sample)
