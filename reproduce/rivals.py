@@ -283,7 +283,7 @@ class LinearTeacher(ClassifierMixin, BaseEstimator):
         """Fit to all rows; NaN marks rows without a label."""
         from tsenet.data import BinaryRule, Scaling
         from tsenet.data.order import duplicate_groups
-        from tsenet.training.labelled import Labelled
+        from tsenet.training.examples import Examples
         from tsenet.training.linear_teacher import fit_linear_teacher
         from tsenet.training.losses import BinaryLoss, MulticlassLoss
 
@@ -294,7 +294,7 @@ class LinearTeacher(ClassifierMixin, BaseEstimator):
         self._rule, self._scaling = BinaryRule.learn(table), Scaling.learn(table)
         inputs = self.inputs(X)
         rows, groups = np.flatnonzero(known), duplicate_groups(table.values)
-        labelled = Labelled(inputs, rows, targets[rows], None, groups[rows])
+        labelled = Examples(inputs, rows, targets[rows], None, groups[rows])
         n_classes = self.classes_.size
         self._loss: Any = BinaryLoss() if n_classes == 2 else MulticlassLoss(n_classes)
         teacher = fit_linear_teacher(labelled, self._loss, self.random_state, Progress())

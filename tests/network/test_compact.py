@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.network.wirings import random_wiring
-from tsenet.network.compact import Graph, compacted, n_used_parameters
+from tsenet.network.compact import UnitGraph, drop_unused, n_used_parameters
 from tsenet.network.topology import NetworkOptions
 from tsenet.network.tsenet import TSENet
 
@@ -43,7 +43,7 @@ def test_answers_stay_and_what_is_left_is_used(
 ) -> None:
     net = sparse_net(share_kept, skip_units=skip_units, units_per_latent=k, activation=activation)
 
-    small = compacted(net)
+    small = drop_unused(net)
 
     torch.testing.assert_close(small(ROWS), net(ROWS))
     assert (
@@ -54,7 +54,7 @@ def test_answers_stay_and_what_is_left_is_used(
     assert small.n_parameters <= net.n_parameters
     rebuilt = TSENet.of(small.wiring, 3, small.options).double()
     rebuilt.load_state_dict(small.state_dict())
-    again = compacted(small)
+    again = drop_unused(small)
     assert again.n_parameters == small.n_parameters
 
 
@@ -63,7 +63,7 @@ def test_without_any_path_the_linear_model_is_left() -> None:
     with torch.no_grad():
         net.output.weight.zero_()
 
-    small = compacted(net)
+    small = drop_unused(net)
 
     assert small.layer_sizes == (20, 1, 1)
     assert n_used_parameters(small.predictor()) == 20 * 3 + 3
@@ -78,7 +78,7 @@ def test_used_weights_are_those_the_outputs_depend_on(seed: int) -> None:
         for parameter in net.parameters():
             parameter.abs_()
     net(ROWS.abs()).sum().backward()
-    graph = Graph(net.predictor())
+    graph = UnitGraph(net.predictor())
     used = graph.used(graph.weight != 0)
     parameters = dict(net.named_parameters())
     assert {part.block.weight for part in graph.parts} == {n for n in parameters if "bias" not in n}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from tests.network.wirings import Mask, batch_of, layer_of, random_mask, random_rows, sparse_batch
-from tsenet.network.sparse_linear import Batch, Drawn, SparseBatch, SparseLinear
+from tsenet.network.sparse_linear import Batch, DropoutMask, SparseBatch, SparseLinear
 from tsenet.network.topology import Links
 
 FORMS = pytest.mark.parametrize("is_sparse", [False, True])
@@ -108,8 +108,8 @@ def test_dropout_drops_its_share_and_scales_the_others(is_sparse: bool, portable
     plain = layer(x)
 
     layer.zero_grad()
-    dropped = layer(x, Drawn(0.25, np.random.default_rng(5)))
-    again = layer(x, Drawn(0.25, np.random.default_rng(5)))
+    dropped = layer(x, DropoutMask(0.25, np.random.default_rng(5)))
+    again = layer(x, DropoutMask(0.25, np.random.default_rng(5)))
 
     alive = plain != 0
     kept = dropped[alive] != 0

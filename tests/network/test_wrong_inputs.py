@@ -18,7 +18,7 @@ from tests.network.wirings import (
 from tsenet.network.inputs import Inputs
 from tsenet.network.sparse_linear import SparseLinear
 from tsenet.network.topology import Links
-from tsenet.training.labelled import Labelled
+from tsenet.training.examples import Examples
 from tsenet.training.loop import Engine
 from tsenet.training.losses import MulticlassLoss
 
@@ -43,7 +43,7 @@ def test_an_engine_refuses_another_number_of_inputs(
 
     with pytest.raises(ValueError, match=str(n_columns)):
         Engine(network(skip_units=skip_units).float(), MulticlassLoss(3)).step(
-            Labelled(other, np.arange(3), np.arange(3)), 0.1, 0
+            Examples(other, np.arange(3), np.arange(3)), 0.1, 0
         )
     with pytest.raises(ValueError, match=str(n_columns)):
         Engine(network(skip_units=skip_units).float(), MulticlassLoss(3)).outputs(

@@ -49,7 +49,7 @@ from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.network.inputs import Inputs
 from tsenet.network.tsenet import TSENet
 from tsenet.training.loop import Engine
-from tsenet.training.labelled import Labelled
+from tsenet.training.examples import Examples
 from tsenet.training.losses import MulticlassLoss
 
 n_rows, n_columns, per_row, room = json.load(sys.stdin)
@@ -76,7 +76,7 @@ read = Table.of(X)
 inputs = Inputs.of(read, BinaryRule.learn(read))
 net = TSENet(wiring, 4)
 engine = Engine(net, MulticlassLoss(4), n_jobs=2)
-everything = Labelled(inputs, np.arange(n_rows), y)
+everything = Examples(inputs, np.arange(n_rows), y)
 losses = []
 for step, start in enumerate(range(0, n_rows, n_rows // 10)):
     batch = everything.take(np.arange(start, start + 2000))

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from tests.network.wirings import random_wiring
 from tsenet.network.inputs import Inputs
 from tsenet.network.tsenet import TSENet
+from tsenet.training.examples import Examples
 from tsenet.training.history import History
-from tsenet.training.labelled import Labelled
 from tsenet.training.loop import Engine
 from tsenet.training.losses import BinaryLoss, Loss
 
@@ -49,15 +49,15 @@ def weights_of(engine: Engine) -> Arrays:
 
 def held_out(
     inputs: Inputs, labels: NDArray[np.float64], n_train: int
-) -> tuple[Labelled, Labelled]:
+) -> tuple[Examples, Examples]:
     """The first rows to train on, the others for validation."""
     everything = labelled(inputs, labels)
     return everything.take(np.arange(n_train)), everything.take(np.arange(n_train, len(inputs)))
 
 
-def labelled(inputs: Inputs, targets: NDArray[Any], weights: Any = None) -> Labelled:
+def labelled(inputs: Inputs, targets: NDArray[Any], weights: Any = None) -> Examples:
     """All rows of a table."""
-    return Labelled(inputs, np.arange(len(inputs)), targets, weights)
+    return Examples(inputs, np.arange(len(inputs)), targets, weights)
 
 
 def history_of(*scores: float) -> History:

@@ -11,12 +11,12 @@ from sklearn.metrics import log_loss
 
 from tests.training.examples import labelled
 from tsenet.network.inputs import Inputs
-from tsenet.training.labelled import Labelled
+from tsenet.training.examples import Examples
 from tsenet.training.linear_teacher import calibrated_score, losses_by_part, standard_error
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, MultilabelLoss, RegressionLoss
 
 
-def held(targets: np.ndarray, weights: Any = None) -> Labelled:
+def held(targets: np.ndarray, weights: Any = None) -> Examples:
     return labelled(Inputs(np.zeros((len(targets), 1), np.float32)), targets, weights)
 
 

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from tsenet.network.inputs import Inputs
 from tsenet.progress import as_progress
-from tsenet.training.labelled import Labelled
+from tsenet.training.examples import Examples
 from tsenet.training.linear_teacher import (
     Linear,
     LinearTeacher,
@@ -38,13 +38,13 @@ def bag() -> Inputs:
     return Inputs(csr_array(COUNTS))
 
 
-def started(labelled: Labelled, loss: Loss, seed: int = 0) -> LinearTeacher:
+def started(labelled: Examples, loss: Loss, seed: int = 0) -> LinearTeacher:
     with as_progress(False) as report:
         return fit_linear_teacher(labelled, loss, seed, report)
 
 
-def labelled_rows(inputs: Inputs, n_rows: int, targets: NDArray[Any] = CLASSES) -> Labelled:
-    return Labelled(inputs, np.arange(n_rows), targets[:n_rows])
+def labelled_rows(inputs: Inputs, n_rows: int, targets: NDArray[Any] = CLASSES) -> Examples:
+    return Examples(inputs, np.arange(n_rows), targets[:n_rows])
 
 
 # ---- linear fits
@@ -81,7 +81,7 @@ def test_blend_gives_a_useless_part_no_say() -> None:
     truth = 2.0 * np.eye(3)[CLASSES] + RNG.normal(size=(N_ROWS, 3))
     noise = RNG.normal(size=(N_ROWS, 3))
     against = -truth
-    rows = Labelled(Inputs(COUNTS), np.arange(N_ROWS), CLASSES)
+    rows = Examples(Inputs(COUNTS), np.arange(N_ROWS), CLASSES)
     share = blend_weights(MulticlassLoss(3), rows, [truth, noise, against])
 
     assert share[0] > 0.5
@@ -149,7 +149,7 @@ def test_the_blend_says_what_the_classes_are() -> None:
 
 def test_one_label_of_each_class_is_enough() -> None:
     few = np.array([np.flatnonzero(k == CLASSES)[0] for k in range(3)])
-    found = started(Labelled(bag(), few, CLASSES[few]), MulticlassLoss(3))
+    found = started(Examples(bag(), few, CLASSES[few]), MulticlassLoss(3))
     assert found.fold.tolist() == [-1, -1, -1]
     assert found.held_out.shape == (0, 3)
     assert (found.outputs.argmax(axis=1) == CLASSES).mean() > 0.75
@@ -157,7 +157,7 @@ def test_one_label_of_each_class_is_enough() -> None:
 
 def test_the_only_label_of_a_class_is_not_held_out() -> None:
     rows = np.concatenate([np.flatnonzero(k == CLASSES)[:n] for k, n in enumerate((5, 5, 1))])
-    found = started(Labelled(bag(), rows, CLASSES[rows]), MulticlassLoss(3))
+    found = started(Examples(bag(), rows, CLASSES[rows]), MulticlassLoss(3))
     assert found.fold[-1] == -1
     assert (found.fold[:-1] >= 0).all()
 
@@ -207,7 +207,7 @@ def test_every_kind_of_target(is_sparse: bool, loss: Loss, targets: NDArray[Any]
 def test_bags_of_words_have_no_bias_from_the_labels_drawn() -> None:
     """Nine labels of one class and one of each other must not make the first class the usual answer."""
     rows = np.concatenate([np.flatnonzero(k == CLASSES)[:n] for k, n in enumerate((18, 2, 2))])
-    labelled = Labelled(bag(), rows, CLASSES[rows])
+    labelled = Examples(bag(), rows, CLASSES[rows])
     loss = MulticlassLoss(3)
     found = started(labelled, loss)
     said = found.model(COUNTS.astype(np.float64)).argmax(axis=1)
@@ -233,7 +233,7 @@ def test_duplicates_of_a_row_do_not_choose_the_penalty() -> None:
     targets = np.repeat(rng.integers(0, 2, 60), 2).astype(np.float64)
     size = {}
     for name, groups in (("known", np.repeat(np.arange(60), 2)), ("unknown", np.arange(120))):
-        labelled = Labelled(Inputs(rows), np.arange(120), targets, None, groups)
+        labelled = Examples(Inputs(rows), np.arange(120), targets, None, groups)
         size[name] = float(np.abs(started(labelled, BinaryLoss()).model.weight).max())
     assert size["known"] < 0.1 * size["unknown"]
 

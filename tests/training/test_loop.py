@@ -16,8 +16,8 @@ from sklearn.metrics import accuracy_score
 from tests.training.examples import held_out, labelled, make_engine, same_bytes, table, weights_of
 from tsenet.errors import DivergenceError
 from tsenet.network.inputs import Inputs
+from tsenet.training.examples import Examples
 from tsenet.training.history import History
-from tsenet.training.labelled import Labelled
 from tsenet.training.loop import Engine, TrainingOptions, train
 from tsenet.training.losses import BinaryLoss, MulticlassLoss
 
@@ -31,10 +31,10 @@ def scripted(scores: Sequence[float]) -> Callable[..., float]:
 class Recorder(Engine):
     """Remembers every step: the batch, the learning rate, the number and the loss."""
 
-    taken: list[tuple[Labelled, float, int]]
+    taken: list[tuple[Examples, float, int]]
     losses: list[float]
 
-    def step(self, batch: Labelled, learning_rate: float, step: int) -> float:
+    def step(self, batch: Examples, learning_rate: float, step: int) -> float:
         if not hasattr(self, "taken"):
             self.taken, self.losses = [], []
         self.taken.append((batch, learning_rate, step))
@@ -137,7 +137,7 @@ class TestScores:
         engine = make_engine(inputs)
         seen: list[float] = []
 
-        def accuracy(held: Labelled, outputs: Any) -> float:
+        def accuracy(held: Examples, outputs: Any) -> float:
             now = engine.outputs(inputs, validation.rows).astype(np.float64)
             assert np.array_equal(outputs, now)
             seen.append(BinaryLoss().gradient(now, validation.targets, validation.weights)[0])

@@ -13,7 +13,7 @@ import tsenet
 from tests.network.wirings import random_wiring
 from tsenet import TSENetClassifier
 from tsenet.explain import describe_units, explain_prediction
-from tsenet.network.compact import Graph, n_used_parameters
+from tsenet.network.compact import UnitGraph, n_used_parameters
 from tsenet.network.inputs import Inputs
 from tsenet.network.tsenet import TSENet
 from tsenet.store import load_parts
@@ -131,7 +131,7 @@ def test_strengths_are_sums_over_paths(linear_skip: bool, skip_units: int) -> No
     for name, parameter in squared.named_parameters():
         given = dict(net.named_parameters())[name].detach().double()
         parameter.data.copy_(torch.zeros_like(given) if name.endswith("bias") else given**2)
-    graph = Graph(net.predictor())
+    graph = UnitGraph(net.predictor())
     on_outputs = weights_on_outputs(graph)
     expected = squared(torch.eye(12, dtype=torch.float64)).sum(dim=1).detach().numpy()
     assert on_outputs[:12] ** 2 == pytest.approx(expected)

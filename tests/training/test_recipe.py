@@ -148,8 +148,8 @@ def test_the_first_level_of_dense_rows_is_neither_narrow_nor_needlessly_wide(
 
 
 def test_dropout_of_dense_inputs_has_more_steps() -> None:
-    plain, dropped = (Recipe().falling_rate(5000, False, d).max_epochs for d in (False, True))
-    sparse = [Recipe().falling_rate(5000, True, d).max_epochs for d in (False, True)]
+    plain, dropped = (Recipe().cosine_schedule(5000, False, d).max_epochs for d in (False, True))
+    sparse = [Recipe().cosine_schedule(5000, True, d).max_epochs for d in (False, True)]
     assert (plain, dropped) == (40, 80)
     assert sparse[0] == sparse[1]
 

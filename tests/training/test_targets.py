@@ -21,9 +21,9 @@ from tsenet.training.losses import BinaryLoss, MulticlassLoss, MultilabelLoss, R
 from tsenet.training.scores import score_of
 from tsenet.training.targets import (
     ClassTargets,
-    GivenTargets,
-    LabelTargets,
-    ValueTargets,
+    MultilabelTargets,
+    ParsedTargets,
+    RegressionTargets,
     learn_targets,
     read_targets,
     targets_from_parts,
@@ -31,9 +31,9 @@ from tsenet.training.targets import (
 )
 
 
-def given_of(y: Any) -> GivenTargets:
+def given_of(y: Any) -> ParsedTargets:
     """Targets without missing ones, not checked."""
-    return GivenTargets(y, np.ones(len(y), bool))
+    return ParsedTargets(y, np.ones(len(y), bool))
 
 
 @given(st.lists(st.sampled_from("abcde"), min_size=2, max_size=30))
@@ -55,7 +55,7 @@ def test_classes_survive_encoding(names: list[str]) -> None:
 )
 def test_values_survive_encoding(y: Any) -> None:
     for given_y in (y, y[:, 0]):
-        targets = ValueTargets.learn(given_y)
+        targets = RegressionTargets.learn(given_y)
         encoded = targets.encode(given_of(given_y))
         assert np.allclose(targets.decode(encoded.reshape(len(y), -1)), given_y, atol=1e-6)
         column = encoded.reshape(len(y), -1)
@@ -142,8 +142,8 @@ def test_missing_labels_and_values() -> None:
 def test_which_loss() -> None:
     assert isinstance(ClassTargets.learn(np.array([0, 1])).loss, BinaryLoss)
     assert isinstance(ClassTargets.learn(np.arange(3)).loss, MulticlassLoss)
-    assert isinstance(LabelTargets(2).loss, MultilabelLoss)
-    assert isinstance(ValueTargets.learn(np.arange(3.0)).loss, RegressionLoss)
+    assert isinstance(MultilabelTargets(2).loss, MultilabelLoss)
+    assert isinstance(RegressionTargets.learn(np.arange(3.0)).loss, RegressionLoss)
 
 
 def test_balanced_weights_are_scikit_learns() -> None:
@@ -155,16 +155,16 @@ def test_balanced_weights_are_scikit_learns() -> None:
     with pytest.raises(DataError, match=r"no row has the label: \['d'\]"):
         targets.class_weights(np.array([2, 0]), {"c": 5.0, "d": 1.0})
     labels = np.array([[1.0, 0.0], [0.0, np.nan], [0.0, 0.0]])
-    assert LabelTargets(2).class_weights(labels, "balanced") == pytest.approx(
+    assert MultilabelTargets(2).class_weights(labels, "balanced") == pytest.approx(
         np.array([[1.5, 0.5], [0.75, 0.5], [0.75, 0.5]])
     )
-    assert LabelTargets(2).class_weights(labels, [{1: 3.0}, {0: 2.0}]).tolist() == [
+    assert MultilabelTargets(2).class_weights(labels, [{1: 3.0}, {0: 2.0}]).tolist() == [
         [3.0, 2.0],
         [1.0, 2.0],
         [1.0, 2.0],
     ]
     with pytest.raises(ValueError, match="class_weight"):
-        LabelTargets(2).class_weights(labels, "best")
+        MultilabelTargets(2).class_weights(labels, "best")
 
 
 @pytest.mark.parametrize(
@@ -172,8 +172,8 @@ def test_balanced_weights_are_scikit_learns() -> None:
     [
         (ClassTargets(np.array(["a", "b"])), np.array(["a", "c"]), "not there before: \\['c'\\]"),
         (ClassTargets(np.array([0, 1])), np.zeros((2, 2)), "one column"),
-        (LabelTargets(2), np.zeros((4, 3)), "2 columns"),
-        (ValueTargets(True, np.zeros(1), np.ones(1)), np.zeros((4, 2)), "1 columns"),
+        (MultilabelTargets(2), np.zeros((4, 3)), "2 columns"),
+        (RegressionTargets(True, np.zeros(1), np.ones(1)), np.zeros((4, 2)), "1 columns"),
     ],
 )
 def test_other_targets_than_before_are_refused(targets: Any, y: Any, says: str) -> None:
@@ -216,7 +216,7 @@ def test_bad_targets_are_refused(y: Any, classification: bool, says: str) -> Non
 
 def test_a_column_without_a_known_value_is_refused() -> None:
     with pytest.raises(DataError, match="no known value"):
-        ValueTargets.learn(np.array([[1.0, np.nan], [2.0, np.nan]]))
+        RegressionTargets.learn(np.array([[1.0, np.nan], [2.0, np.nan]]))
     with pytest.raises(DataError, match="only one class"):
         ClassTargets.learn(np.array(["a", "a"]))
 
@@ -246,7 +246,7 @@ def test_the_file_form_is_whole(y: Any, classification: bool) -> None:
 
 def test_scores_of_labels_take_a_weight_for_each_label() -> None:
     """As ``class_weight`` gives them: errors that weigh nothing do not count."""
-    labels, targets = np.array([[0.0, 1.0], [1.0, np.nan], [1.0, 0.0]]), LabelTargets(2)
+    labels, targets = np.array([[0.0, 1.0], [1.0, np.nan], [1.0, 0.0]]), MultilabelTargets(2)
     outputs = np.array(
         [[-1.0, 1.0], [-1.0, 1.0], [1.0, -1.0]]
     )  # one error: the first label of row 1

@@ -28,20 +28,22 @@ if TYPE_CHECKING:
     from tsenet.store.files import Storable
 
 #: Whole numbers from 0, 1 and 2 on, what ``n_jobs`` may be, and the options of :func:`tsenet.learn_tree`.
-FROM_0, FROM_1, FROM_2 = (Interval(Integral, least, None, closed="left") for least in range(3))
-THREADS = [FROM_1, Options(Integral, {-1}), None]
+NON_NEGATIVE, POSITIVE, AT_LEAST_TWO = (
+    Interval(Integral, least, None, closed="left") for least in range(3)
+)
+THREADS = [POSITIVE, Options(Integral, {-1}), None]
 #: Parameters that do not change the model.
 _OF_SESSION = ("n_jobs", "progress", "verbose")
 TREE_CONSTRAINTS: dict[str, list[Any]] = {
-    "max_island": [FROM_2],
-    "max_top": [FROM_1],
+    "max_island": [AT_LEAST_TWO],
+    "max_top": [POSITIVE],
     "ud_threshold": [Interval(Real, None, None, closed="neither")],
     "correlation_test": ["boolean"],
-    "structure_samples": [FROM_2, None],
-    "refine_steps": [FROM_0],
-    "em_restarts": [FROM_1],
+    "structure_samples": [AT_LEAST_TWO, None],
+    "refine_steps": [NON_NEGATIVE],
+    "em_restarts": [POSITIVE],
     "completion": [StrOptions({"island", "layer"})],
-    "piece_size": [FROM_2, Options(Integral, {0}), StrOptions({"auto"}), None],
+    "piece_size": [AT_LEAST_TWO, Options(Integral, {0}), StrOptions({"auto"}), None],
     "ties": [StrOptions({"positive", "any"})],
     "n_jobs": THREADS,
 }

@@ -32,8 +32,8 @@ from tsenet.data.text import are_texts, rows_of_texts, vectorize, word_vectorize
 from tsenet.errors import DataError, need_torch
 from tsenet.estimators import network_parts
 from tsenet.estimators.base import (
-    FROM_0,
-    FROM_1,
+    NON_NEGATIVE,
+    POSITIVE,
     THREADS,
     TREE_CONSTRAINTS,
     TableEstimator,
@@ -47,12 +47,12 @@ from tsenet.expansion.wiring import Wiring
 from tsenet.network.inputs import Inputs
 from tsenet.network.topology import Activation
 from tsenet.progress import Progress, as_progress
-from tsenet.training.labelled import Labelled
+from tsenet.training.examples import Examples
 from tsenet.training.losses import BinaryLoss
 from tsenet.training.scores import CrossValidatedScore, cross_validated_score, score_of
 from tsenet.training.targets import (
-    GivenTargets,
-    LabelTargets,
+    MultilabelTargets,
+    ParsedTargets,
     is_known,
     learn_targets,
     read_targets,
@@ -100,20 +100,20 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
     _parameter_constraints = {  # noqa: RUF012
         "density": [Interval(Real, 0, 1, closed="right"), None],
         "link_rule": [StrOptions(set(get_args(LinkRule))), None],
-        "max_top": [FROM_1],
+        "max_top": [POSITIVE],
         "tree_options": [dict, None],
         "weighting": [StrOptions(set(get_args(Weighting)))],
-        "skip_units": [FROM_0, None],
-        "feature_units": [FROM_1],
+        "skip_units": [NON_NEGATIVE, None],
+        "feature_units": [POSITIVE],
         "dropout": [Interval(Real, 0, 1, closed="left"), None],
-        "units_per_latent": [FROM_1, None],
+        "units_per_latent": [POSITIVE, None],
         "linear_skip": ["boolean", StrOptions({"auto"})],
         "skip_dropout": [Interval(Real, 0, 1, closed="left")],
         "activation": [StrOptions(set(get_args(Activation)))],
         "init": [StrOptions({"principal", "log-odds", "random"})],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), None],
-        "batch_size": [FROM_1, None],
-        "max_epochs": [FROM_1, None],
+        "batch_size": [POSITIVE, None],
+        "max_epochs": [POSITIVE, None],
         "wiring": [Wiring, None],
         "device": [str],
         "n_jobs": THREADS,
@@ -429,11 +429,11 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             self.vectorizer_ = word_vectorizer(min_documents=1 if len(X) < _MANY_TEXTS else 2)
         return vectorize(X, self.vectorizer_, progress=report)
 
-    def _read_targets(self, y: Any) -> GivenTargets:
+    def _read_targets(self, y: Any) -> ParsedTargets:
         """Check targets; those missing, or marked by the parameter ``unlabeled``, are not known."""
         return read_targets(y, is_classifier(self), self.unlabeled)
 
-    def _learn_targets(self, given: GivenTargets, classes: Any = None) -> NDArray[Any]:
+    def _learn_targets(self, given: ParsedTargets, classes: Any = None) -> NDArray[Any]:
         """Learn what the targets are, and encode them."""
         self.targets_: Any = learn_targets(given, is_classifier(self), classes)
         if is_classifier(self):
@@ -442,7 +442,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
                 warn_of_marker(given)
         return self.targets_.encode(given)
 
-    def _labelled(self, checked: CheckedRows) -> Labelled:
+    def _labelled(self, checked: CheckedRows) -> Examples:
         """The rows with a target, and all rows as the network reads them."""
         table = checked.table
         if table.is_sparse and self.scaling_.centres:
@@ -458,7 +458,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         else:
             weights = weights.reshape(-1, *[1] * (of_class.ndim - 1)) * of_class
         inputs = Inputs.of(self.scaling_.apply(table), self.binary_rule_)
-        return Labelled(inputs, rows, targets, weights, duplicate_groups(table.values)[rows])
+        return Examples(inputs, rows, targets, weights, duplicate_groups(table.values)[rows])
 
     def _progress(self) -> AbstractContextManager[Progress]:
         """How to report progress; 0 and 1 are False and True, which is what scikit-learn's users write."""
@@ -656,7 +656,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             trainer = Trainer(self.targets_.loss, recipe, self._next_seeds(seed), report)
             if first:
                 skip = bool(self.linear_skip)
-                self.net_ = trainer.first_network(self.wiring_, labelled.inputs, skip)
+                self.net_ = trainer.init_network(self.wiring_, labelled.inputs, skip)
             trained = trainer.one_epoch(self.net_, labelled, self._pruned, self._adam)
             self._keep(trained, labelled.inputs)
             self._adam = trained.adam
@@ -732,7 +732,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         -------
         self
         """
-        from tsenet.network.compact import compacted
+        from tsenet.network.compact import drop_unused
         from tsenet.training.pruning import pruning_sizes, remove_weakest
         from tsenet.training.recipe import Trainer
 
@@ -740,17 +740,17 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         sizes = pruning_sizes(self.net_, inputs, n_parameters)
         loss, recipe = self.targets_.loss, self._recipe()
         answers = loss.soft_targets(self._predictor.outputs(inputs, None, self.n_jobs))
-        rows = Labelled(inputs, np.arange(len(inputs)), answers)
+        rows = Examples(inputs, np.arange(len(inputs)), answers)
         with self._progress() as report:
             for size in sizes:
                 remove_weakest(self.net_, inputs, size)
                 self._pruned, self._adam = True, None
-                self.net_ = compacted(self.net_)
+                self.net_ = drop_unused(self.net_)
                 self.wiring_ = self.net_.wiring
                 seeds = self._next_seeds(seed_sequence(self.random_state))
                 n_epochs = _LAST_EPOCHS if size == n_parameters else _EPOCHS_BETWEEN
                 trainer = Trainer(loss, recipe, seeds, report)
-                trained = trainer.train_as_before(self.net_, rows, n_epochs)
+                trained = trainer.distill(self.net_, rows, n_epochs)
                 self._keep(trained, inputs)
         return self
 
@@ -1054,7 +1054,7 @@ class TSENetClassifier(ClassifierMixin, TSENetEstimator):
         if not isinstance(n, Integral) or n < 1:
             raise ValueError(f"n must be a whole number from 1 on, not {n!r}")
         shares = self.predict_proba(X)
-        if isinstance(self.targets_, LabelTargets):
+        if isinstance(self.targets_, MultilabelTargets):
             doubt = (1.0 - np.abs(2.0 * shares - 1.0)).mean(axis=1)
         else:
             second, first = np.sort(shares, axis=1)[:, -2:].T

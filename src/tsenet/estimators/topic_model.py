@@ -30,7 +30,7 @@ from tsenet.data.text import are_texts, rows_of_texts, vectorize, word_vectorize
 from tsenet.data.words import language_of, stop_words_of
 from tsenet.errors import DataError, listed
 from tsenet.estimators.base import (
-    FROM_1,
+    POSITIVE,
     SavedEstimator,
     as_json,
     fill_vectorizer,
@@ -156,11 +156,11 @@ class TopicModel(SavedEstimator):
     """
 
     _parameter_constraints = {  # noqa: RUF012
-        "n_words": [FROM_1, None],
-        "min_documents": [FROM_1],
-        "top_words": [FROM_1],
+        "n_words": [POSITIVE, None],
+        "min_documents": [POSITIVE],
+        "top_words": [POSITIVE],
         "levels": ["array-like", None],
-        "n_topics": [FROM_1, None],
+        "n_topics": [POSITIVE, None],
         "min_size": [Interval(Real, 0, None, closed="left")],
         "min_coherence": [Interval(Real, -1, 1, closed="both")],
     }
@@ -696,7 +696,7 @@ class TopicModel(SavedEstimator):
             The model itself. The tree is not changed.
         """
         check_is_fitted(self, "tree_")
-        if n_topics is not None and (n_topics is True or not FROM_1.is_satisfied_by(n_topics)):
+        if n_topics is not None and (n_topics is True or not POSITIVE.is_satisfied_by(n_topics)):
             raise DataError(f"n_topics must be a whole number from 1 on, or None, not {n_topics!r}")
         self._selection = None
         self._clear_cache()

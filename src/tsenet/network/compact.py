@@ -1,7 +1,7 @@
 """Which parts of a network its outputs use, and networks without the others.
 
 A weight is used if it lies on a path of non-zero weights from an input to an output. Pruning leaves many weights that
-lie on none: they read units that nothing feeds, or feed units that nothing reads. `compacted` drops them. A unit that
+lie on none: they read units that nothing feeds, or feed units that nothing reads. `drop_unused` drops them. A unit that
 nothing feeds has the same value for all rows; that value moves into the biases of its readers.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Bools = NDArray[np.bool_]
 
 
-class Part(NamedTuple):
+class BlockRange(NamedTuple):
     """The weights of a block, and the units that they lead from and to."""
 
     block: Block
@@ -32,7 +32,7 @@ class Part(NamedTuple):
     above: slice
 
 
-class Used(NamedTuple):
+class Reachable(NamedTuple):
     """What lies on a path from an input to an output."""
 
     units: Bools  # inputs and outputs count as used
@@ -40,7 +40,7 @@ class Used(NamedTuple):
     constant: Bools  # units that no path from an input reaches
 
 
-class Graph:
+class UnitGraph:
     """A network as a graph: units are numbered through all layers, weights through all parameters.
 
     Parameters
@@ -51,7 +51,7 @@ class Graph:
     ----------
     layers : list of slice
         Units of each layer: inputs, levels, feature layer, outputs.
-    parts : list of Part
+    parts : list of BlockRange
         Those that feed a layer come before those that read it.
     lower, upper : int64 (E,)
         The units that each weight leads from and to.
@@ -61,7 +61,7 @@ class Graph:
 
     def __init__(self, net: Predictor) -> None:
         self.layers = net.topology.layer_slices
-        self.parts: list[Part] = []
+        self.parts: list[BlockRange] = []
         self.bias = np.zeros(self.layers[-1].stop)
         lower = []
         upper = []
@@ -78,13 +78,13 @@ class Graph:
             upper.append(layer.start + feeds)
             weights.append(weight.ravel())
             place = slice(first, first + weight.size)
-            self.parts.append(Part(block, place, self.layers[block.below], units))
+            self.parts.append(BlockRange(block, place, self.layers[block.below], units))
             first = place.stop
         self.lower = np.concatenate(lower)
         self.upper = np.concatenate(upper)
         self.weight = np.concatenate(weights)
 
-    def used(self, kept: Bools) -> Used:
+    def used(self, kept: Bools) -> Reachable:
         """What is used if these weights (E,) are kept and all others are 0."""
         fed, read = np.zeros((2, self.bias.size), bool)
         inputs, outputs = self.layers[0], self.layers[-1]
@@ -97,7 +97,7 @@ class Graph:
             read[self.lower[weights][there]] = True
         units = fed & read
         units[inputs] = units[outputs] = True
-        return Used(units, kept & units[self.lower] & units[self.upper], ~fed)
+        return Reachable(units, kept & units[self.lower] & units[self.upper], ~fed)
 
     def n_parameters(self, kept: Bools) -> int:
         """Number of trained numbers on which the outputs depend if these weights are kept: biases count too."""
@@ -108,11 +108,11 @@ class Graph:
 
 def n_used_parameters(net: Predictor) -> int:
     """Number of trained numbers on which the outputs can depend."""
-    graph = Graph(net)
+    graph = UnitGraph(net)
     return graph.n_parameters(graph.weight != 0)
 
 
-def compacted(net: TSENet) -> TSENet:
+def drop_unused(net: TSENet) -> TSENet:
     """The same network without the latents, links and feature units of the top level that its outputs do not use.
 
     At least one of each layer stays. Where a latent has several units, it stays with all of them as long as one is
@@ -131,7 +131,7 @@ def compacted(net: TSENet) -> TSENet:
     from tsenet.network.tsenet import TSENet
 
     predictor, k = net.predictor(), net.units_per_latent
-    graph = Graph(predictor)
+    graph = UnitGraph(predictor)
     used = graph.used(graph.weight != 0)
     link_of_weight = [level.link_of_weight() for level in predictor.topology.links]
     links = [np.zeros(layer.n_edges, bool) for layer in net.wiring.layers]
@@ -191,7 +191,7 @@ def _smaller(wiring: Wiring, latents: list[Bools], links: list[Bools]) -> Wiring
     return Wiring(tuple(layers), names, wiring.link_rule)
 
 
-def _biases(graph: Graph, used: Used, activation: Activation) -> NDArray[np.float64]:
+def _biases(graph: UnitGraph, used: Reachable, activation: Activation) -> NDArray[np.float64]:
     """The biases of all units, with what constant units add to them; those of unused units are 0."""
     biases = graph.bias.copy()
     for _, own, *_ in graph.parts:

@@ -69,12 +69,12 @@ class Inputs:
         """
         import torch
 
-        from tsenet.network.sparse_linear import Drawn, SparseBatch
+        from tsenet.network.sparse_linear import DropoutMask, SparseBatch
 
         chosen: Any = self.values if rows is None else self.values[rows]
         values = chosen.data if self.is_sparse else chosen
         if dropout:
-            drawn = Drawn(dropout, np.random.Generator(np.random.SFC64(key)))
+            drawn = DropoutMask(dropout, np.random.Generator(np.random.SFC64(key)))
             values = values * drawn.factors(values.shape)
         tensor = torch.from_numpy(values)
         if not self.is_sparse:

@@ -55,15 +55,15 @@ class SparseBatch(NamedTuple):
 Batch: TypeAlias = torch.Tensor | SparseBatch
 
 
-class Drawn:
+class DropoutMask:
     """Random numbers for dropout, whose rate is rounded to 1/256.
 
     Bytes of whole words are by far the cheapest ones at hand: torch takes ten to thirty times as long on a CPU.
     """
 
     def __init__(self, rate: float, generator: np.random.Generator) -> None:
-        self.below = min(round(256 * rate), 255)
-        self.scale = 256 / (256 - self.below)
+        self.threshold = min(round(256 * rate), 255)
+        self.scale = 256 / (256 - self.threshold)
         self._generator = generator
 
     def draw(self, shape: tuple[int, ...]) -> NDArray[np.uint8]:
@@ -74,7 +74,7 @@ class Drawn:
 
     def factors(self, shape: tuple[int, ...]) -> NDArray[np.float32]:
         """What to multiply the next entries with: 0, or the ``scale``."""
-        return (self.draw(shape) >= self.below) * np.float32(self.scale)
+        return (self.draw(shape) >= self.threshold) * np.float32(self.scale)
 
 
 class SparseLinear(nn.Module):
@@ -104,14 +104,14 @@ class SparseLinear(nn.Module):
         self.bias = nn.Parameter(torch.zeros(self.links.n_units))
         self.portable = False
 
-    def forward(self, x: Batch, drawn: Drawn | None = None) -> torch.Tensor:
+    def forward(self, x: Batch, drawn: DropoutMask | None = None) -> torch.Tensor:
         """Activations (U, B), one row for each unit.
 
         Parameters
         ----------
         x : SparseBatch or Tensor
             Sparse rows, or dense ones as (D, B).
-        drawn : Drawn or None, default=None
+        drawn : DropoutMask or None, default=None
             What decides which activations dropout sets to 0; None for no dropout.
         """
         self._check(x)
@@ -147,7 +147,7 @@ class SparseLinear(nn.Module):
         return f"{self.links.n_inputs}, {self.links.n_units}, weights={self.links.n_weights}"
 
 
-def activated(z: torch.Tensor, activation: Activation, drawn: Drawn | None) -> torch.Tensor:
+def activated(z: torch.Tensor, activation: Activation, drawn: DropoutMask | None) -> torch.Tensor:
     """The non-linearity and dropout in plain torch."""
     found: torch.Tensor = getattr(torch, activation)(z)
     if drawn is None:
@@ -166,7 +166,7 @@ class _Layer(torch.autograd.Function):
         bias: torch.Tensor,
         x: Batch,
         links: Links,
-        drawn: Drawn | None,
+        drawn: DropoutMask | None,
         rectify: bool,
     ) -> torch.Tensor:
         weights, biases = _array(weight).reshape(-1, links.k), _array(bias)
@@ -182,7 +182,7 @@ class _Layer(torch.autograd.Function):
         scale = 1.0 if drawn is None else drawn.scale
         if rectify:
             numbers = np.empty((0, 0), np.uint8) if drawn is None else drawn.draw(out.shape)
-            kernels.activate(numbers, 0 if drawn is None else drawn.below, scale, out)
+            kernels.activate(numbers, 0 if drawn is None else drawn.threshold, scale, out)
         ctx.scale, ctx.links, ctx.rectify = scale, links, rectify
         found = torch.from_numpy(out)
         ctx.save_for_backward(weight, found)

@@ -14,7 +14,7 @@ from torch import nn
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.initial_weights import draw_weights
 from tsenet.network.predictor import Predictor
-from tsenet.network.sparse_linear import Batch, Drawn, SparseBatch, SparseLinear, activated
+from tsenet.network.sparse_linear import Batch, DropoutMask, SparseBatch, SparseLinear, activated
 from tsenet.network.topology import Activation, NetworkOptions, Topology
 
 if TYPE_CHECKING:
@@ -210,11 +210,11 @@ class TSENet(nn.Module):
             outputs = outputs + _linear(below, self.linear_skip)
         return [level.t() for level in levels], features.t(), outputs.t()
 
-    def _dropout(self) -> Drawn | None:
+    def _dropout(self) -> DropoutMask | None:
         """Random numbers of this pass; None if nothing is dropped."""
         if not self.training or self.dropout == 0.0:
             return None
-        return Drawn(self.dropout, self._random_numbers())
+        return DropoutMask(self.dropout, self._random_numbers())
 
     def _skips_are_off(self) -> bool:
         """Whether the skip groups give 0 in this pass."""

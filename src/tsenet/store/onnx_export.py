@@ -82,14 +82,14 @@ def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     except ImportError as error:
         raise MissingDependencyError("to_onnx needs onnx: pip install onnx") from error
     from tsenet.explain.units import input_names
-    from tsenet.network.compact import compacted
+    from tsenet.network.compact import drop_unused
 
     if model.reads_embeddings_:
         raise DataError("an ONNX model reads no embeddings: fit without inputs='both'")
     graph = _Graph(onnx)
     rule: BinaryRule = model.binary_rule_
     rows = _scaled(graph, model.scaling_, rule.sources)
-    outputs = _network(graph, compacted(model.net_).predictor(), rows)
+    outputs = _network(graph, drop_unused(model.net_).predictor(), rows)
     answers = _answers(graph, model.targets_, outputs)
     made = graph.model(rule.n_variables, answers)
     metadata = {
@@ -256,12 +256,12 @@ def _sparse(graph: _Graph, block: Block, weight: NDArray[Any], below: str) -> st
 
 def _answers(graph: _Graph, targets: Targets, outputs: str) -> list[tuple[str, Any, list[Any]]]:
     """Answers from raw outputs (C, N); returns their names, types and shapes."""
-    from tsenet.training.targets import ClassTargets, ValueTargets
+    from tsenet.training.targets import ClassTargets, RegressionTargets
 
     kinds = graph.onnx.TensorProto
     by_row = graph.node("Transpose", outputs, perm=[1, 0])  # (N, C)
     n_targets = targets.n_targets
-    if isinstance(targets, ValueTargets):
+    if isinstance(targets, RegressionTargets):
         one = targets.one_target
         scaled = graph.node("Mul", by_row, graph.constant(targets.output_scale))
         name = None if one else "values"

@@ -21,7 +21,7 @@ from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.network.inputs import Inputs
 from tsenet.progress import Progress
-from tsenet.training.labelled import Labelled, batch_bounds
+from tsenet.training.examples import Examples, batch_bounds
 from tsenet.training.targets import is_known
 
 # Rows in memory, about. Labels, and which rows are held out, are in memory too: about 20 bytes a row.
@@ -56,7 +56,7 @@ class FolderRows:
         Word counts of some rows, labelled or not.
     inputs : Inputs
         The sample as the network reads it.
-    validation : Labelled or None
+    validation : Examples or None
         The rows held out.
 
     Raises
@@ -109,13 +109,13 @@ class FolderRows:
         if held_out.any():
             inputs = self._inputs_of(self._table(sp.vstack(held, format="csr")))
             own = None if weights is None else weights[held_out]
-            self.validation = Labelled(inputs, np.arange(len(inputs)), targets[held_out], own)
+            self.validation = Examples(inputs, np.arange(len(inputs)), targets[held_out], own)
 
     def _inputs_of(self, table: Table) -> Inputs:
         """Word counts as the network reads them."""
         return Inputs(self.scaling.apply(table).values)
 
-    def batches(self, seed: int, epoch: int, n_batches: int) -> Iterator[Labelled]:
+    def batches(self, seed: int, epoch: int, n_batches: int) -> Iterator[Examples]:
         """Read the folder in another order and yield batches of shuffled rows, of about the same size."""
         rng = np.random.default_rng([seed, epoch])
         waiting = [
@@ -143,7 +143,7 @@ class FolderRows:
             batch, order = order[: stop - start], order[stop - start :]
             own = numbers[batch]
             weights = None if self._weights is None else self._weights[own]
-            yield Labelled(inputs, batch, self._targets[own], weights)
+            yield Examples(inputs, batch, self._targets[own], weights)
 
     def _table(self, counts: sp.csr_array) -> Table:
         return self._folder.table(counts)

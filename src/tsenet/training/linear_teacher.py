@@ -32,7 +32,7 @@ from threadpoolctl import threadpool_limits
 
 from tsenet.network.inputs import is_bag
 from tsenet.progress import Progress
-from tsenet.training.labelled import Labelled
+from tsenet.training.examples import Examples
 from tsenet.training.losses import Loss, RegressionLoss
 from tsenet.training.scores import Score
 
@@ -156,12 +156,12 @@ def _ridge(
     return Linear(weight, bias)
 
 
-def fit_student(taught: Labelled, loss: Loss) -> Linear:
+def fit_student(taught: Examples, loss: Loss) -> Linear:
     """Fit a linear model to soft targets of all rows, or nearly all.
 
     Parameters
     ----------
-    taught : Labelled
+    taught : Examples
         Rows with probabilities as targets: (n,) for two classes, else (n, C).
     loss : Loss
     """
@@ -240,7 +240,7 @@ def refine_by_em(
 
 
 def stratified_folds(
-    labelled: Labelled, loss: Loss, n_folds: int, rng: np.random.Generator
+    labelled: Examples, loss: Loss, n_folds: int, rng: np.random.Generator
 ) -> Ints:
     """Fold of each row, (n,): every class has its share of each fold, and duplicates are in the same fold.
 
@@ -288,7 +288,7 @@ class LinearTeacher(NamedTuple):
 
 
 def fit_linear_teacher(
-    labelled: Labelled,
+    labelled: Examples,
     loss: Loss,
     seed: int,
     report: Progress,
@@ -299,7 +299,7 @@ def fit_linear_teacher(
 
     Parameters
     ----------
-    labelled : Labelled
+    labelled : Examples
         Rows with labels; its table has all rows (N, D).
     loss : Loss
     seed : int
@@ -335,7 +335,7 @@ class _Fit:
     """The labelled rows that are fitted, their folds, and the steps of the fit."""
 
     def __init__(
-        self, labelled: Labelled, loss: Loss, seed: int, ignored: Ints, embeddings: Floats | None
+        self, labelled: Examples, loss: Loss, seed: int, ignored: Ints, embeddings: Floats | None
     ) -> None:
         self.loss, self.seed, self.ignored = loss, seed, ignored
         self.sources: list[Any] = [labelled.inputs.values]  # all rows, as the parts read them
@@ -537,7 +537,7 @@ def _spanned(rows: csr_array) -> tuple[Floats, Floats]:
 # ---- outputs of models on rows they have not seen
 
 
-def blend_weights(loss: Loss, held: Labelled, parts: list[Floats]) -> Floats:
+def blend_weights(loss: Loss, held: Examples, parts: list[Floats]) -> Floats:
     """Non-negative weights for outputs (n, C) of several models such that their sum has the smallest loss: (parts,)."""
     size = np.array([max(float(part.std()), 1e-12) for part in parts])
     unit = np.stack(parts) / size[:, None, None]  # (parts, n, C)
@@ -553,7 +553,7 @@ def blend_weights(loss: Loss, held: Labelled, parts: list[Floats]) -> Floats:
     return np.asarray(found.x / size)
 
 
-def losses_by_part(loss: Loss, held: Labelled, outputs: Floats) -> Floats:
+def losses_by_part(loss: Loss, held: Examples, outputs: Floats) -> Floats:
     """Mean losses of outputs (n, C) over every tenth row: (10,), or one for each row if there are fewer."""
     losses = []
     for first in range(min(_N_PARTS, held.n_rows)):
@@ -577,7 +577,7 @@ def calibrated_score(loss: Loss) -> Score | None:
     if isinstance(loss, RegressionLoss):
         return None
 
-    def score(held: Labelled, outputs: Floats) -> float:
+    def score(held: Examples, outputs: Floats) -> float:
         (factor,) = blend_weights(loss, held, [outputs])
         return -loss.gradient(factor * outputs, held.targets, held.weights)[0]
 

@@ -22,8 +22,8 @@ from tsenet.network.inputs import Inputs
 from tsenet.network.sparse_linear import StepMemory
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress, as_progress
+from tsenet.training.examples import Examples
 from tsenet.training.history import History
-from tsenet.training.labelled import Labelled
 from tsenet.training.losses import Loss
 from tsenet.training.scores import Score
 
@@ -94,7 +94,7 @@ class Engine:
         self._memory = StepMemory()
         self.adam = AdamState.zeros(self._parameters) if earlier is None else earlier
 
-    def step(self, batch: Labelled, learning_rate: float, step: int) -> float:
+    def step(self, batch: Examples, learning_rate: float, step: int) -> float:
         """Take one Adam step on a batch and return its mean loss before it.
 
         ``step`` counts the steps of a run and chooses the dropout masks.
@@ -185,9 +185,9 @@ class TrainingOptions:
 
 def train(
     engine: Engine,
-    source: Labelled | FolderRows,
+    source: Examples | FolderRows,
     *,
-    validation: Labelled | None = None,
+    validation: Examples | None = None,
     score: Score | None = None,
     options: TrainingOptions | None = None,
     progress: Any = None,
@@ -199,9 +199,9 @@ def train(
     Parameters
     ----------
     engine : Engine
-    source : Labelled or FolderRows
+    source : Examples or FolderRows
         Where the batches come from: rows in memory, or in a folder.
-    validation : Labelled, optional
+    validation : Examples, optional
         Rows to score the network on after each epoch. Without them nothing stops training early.
     score : callable, optional
         ``score(validation, outputs)``, higher is better. Default: minus the validation loss.
@@ -252,7 +252,7 @@ def train(
 
 def _epoch(
     engine: Engine,
-    batches: Iterator[Labelled],
+    batches: Iterator[Examples],
     n_batches: int,
     options: TrainingOptions,
     history: History,
@@ -279,7 +279,7 @@ def _epoch(
     return loss_sum / n_rows, rate
 
 
-def _validate(engine: Engine, validation: Labelled, score: Score | None) -> tuple[float, float]:
+def _validate(engine: Engine, validation: Examples, score: Score | None) -> tuple[float, float]:
     """Loss and score of the validation rows."""
     outputs = engine.outputs(validation.inputs, validation.rows)  # (n, C)
     loss, _ = engine.loss.gradient(outputs, validation.targets, validation.weights)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tsenet.network.compact import Graph
+from tsenet.network.compact import UnitGraph
 from tsenet.network.inputs import Inputs
 from tsenet.network.tsenet import TSENet
 
@@ -19,7 +19,7 @@ _SAMPLE = 4096  # rows that tell how strong a unit is
 _ROUNDS = 6
 
 
-def zeros_stay(net: TSENet) -> Callable[[], None]:
+def freeze_pruned(net: TSENet) -> Callable[[], None]:
     """A function that sets weights that are 0 now to 0 again; called after each step, it trains the others alone."""
     removed = [(p, p == 0) for name, p in net.named_parameters() if not name.endswith("bias")]
 
@@ -41,7 +41,7 @@ def pruning_sizes(net: TSENet, inputs: Inputs, n_parameters: int) -> list[int]:
     ValueError
         If ``n_parameters`` is more than there are, or too few for a path to each output.
     """
-    graph = Graph(net.predictor())
+    graph = UnitGraph(net.predictor())
     least = graph.n_parameters(_strongest_paths(graph, strengths(net, inputs, graph)))
     largest = graph.n_parameters(graph.weight != 0)
     if not isinstance(n_parameters, Integral) or not least <= n_parameters <= largest:
@@ -63,7 +63,7 @@ def remove_weakest(net: TSENet, inputs: Inputs, n_parameters: int) -> None:
     is kept first: else a whole layer could go, and the outputs with it.
     """
     predictor = net.predictor()
-    graph = Graph(predictor)
+    graph = UnitGraph(predictor)
     strength, present = strengths(net, inputs, graph), graph.weight != 0
     strength[_strongest_paths(graph, strength)] = np.inf
     rank = np.empty(strength.size, np.int64)
@@ -80,7 +80,7 @@ def remove_weakest(net: TSENet, inputs: Inputs, n_parameters: int) -> None:
         weight[rank[part.weights] >= enough] = 0.0
 
 
-def _strongest_paths(graph: Graph, strength: Floats) -> NDArray[np.bool_]:
+def _strongest_paths(graph: UnitGraph, strength: Floats) -> NDArray[np.bool_]:
     """One path to each output, from its strongest weight down to an input, as far as there is one: (E,).
 
     A unit that several parameters feed keeps the strongest weight of each.
@@ -100,13 +100,13 @@ def _strongest_paths(graph: Graph, strength: Floats) -> NDArray[np.bool_]:
     return kept
 
 
-def strengths(net: TSENet, inputs: Inputs, graph: Graph) -> Floats:
+def strengths(net: TSENet, inputs: Inputs, graph: UnitGraph) -> Floats:
     """Of every weight of a network's graph: (E,)."""
     size, on_outputs = _sizes_of_values(net, inputs), weights_on_outputs(graph)
     return np.asarray(np.abs(graph.weight) * (size[graph.lower] * on_outputs[graph.upper]))
 
 
-def weights_on_outputs(graph: Graph) -> Floats:
+def weights_on_outputs(graph: UnitGraph) -> Floats:
     """How strongly the outputs depend on each unit: (units,).
 
     The square is the sum over all paths to the outputs of their squared products.

@@ -41,9 +41,9 @@ from tsenet.network.inputs import Inputs, is_bag
 from tsenet.network.topology import Activation, NetworkOptions
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress
+from tsenet.training.examples import Examples
 from tsenet.training.folder import FolderRows
 from tsenet.training.history import History
-from tsenet.training.labelled import Labelled
 from tsenet.training.linear_teacher import (
     Linear,
     LinearTeacher,
@@ -58,7 +58,7 @@ from tsenet.training.linear_teacher import (
 )
 from tsenet.training.loop import AdamState, Engine, TrainingOptions, train
 from tsenet.training.losses import Loss, MulticlassLoss, RegressionLoss
-from tsenet.training.pruning import zeros_stay
+from tsenet.training.pruning import freeze_pruned
 from tsenet.training.scores import HeldOut, Score, unseen_share
 
 Floats = NDArray[np.float64]
@@ -160,7 +160,7 @@ class Recipe:
         many = not inputs.is_sparse and _has_many_latents(wiring)
         return _INPUT_DROPOUT if many and not self.is_plain else 0.0
 
-    def plain_schedule(self, n_rows: int) -> TrainingOptions:
+    def early_stopping_schedule(self, n_rows: int) -> TrainingOptions:
         """Options of a training that early stopping ends; small tables get at least 20 steps an epoch."""
         batch_size = 256 if self.batch_size is None else self.batch_size
         batch_size = min(batch_size, max(32, n_rows // 20))
@@ -175,7 +175,7 @@ class Recipe:
 
     def fixed_schedule(self, n_rows: int) -> TrainingOptions:
         """Options of a training on few labels from log-odds, without validation rows."""
-        plain = self.plain_schedule(n_rows)
+        plain = self.early_stopping_schedule(n_rows)
         if self.batch_size is None:
             plain = replace(plain, batch_size=min(n_rows, max(_BATCH_FEW, n_rows // 10), 256))
         epochs = -(-_FEW_STEPS // -(-n_rows // plain.batch_size))
@@ -185,7 +185,7 @@ class Recipe:
             patience=None,
         )
 
-    def falling_rate(self, n_rows: int, sparse: bool, dropped: bool = False) -> TrainingOptions:
+    def cosine_schedule(self, n_rows: int, sparse: bool, dropped: bool = False) -> TrainingOptions:
         """Options of a training whose learning rate falls to 0; it stops early if it is given validation rows.
 
         Parameters
@@ -256,7 +256,7 @@ class TrainedNetwork:
     adam : AdamState
         With which training can continue.
     held_out : HeldOut or None
-        Labelled rows, and outputs for them by models that had not seen them; None where no row was held out.
+        Examples rows, and outputs for them by models that had not seen them; None where no row was held out.
     of_embeddings : Linear or None
         What embeddings add to the outputs of the network, if predictions read them too.
     """
@@ -277,7 +277,7 @@ class Trainer:
     seeds: RunSeeds
     report: Progress
 
-    def first_network(self, wiring: Wiring, inputs: Inputs, linear_skip: bool = False) -> TSENet:
+    def init_network(self, wiring: Wiring, inputs: Inputs, linear_skip: bool = False) -> TSENet:
         """A network before training: its weights are as ``init`` says."""
         options, seed = self.recipe.network(inputs, wiring, linear_skip), self.seeds.weights
         net = TSENet.of(wiring, self.loss.n_outputs, options, seed)
@@ -290,44 +290,44 @@ class Trainer:
     def fit_folder(self, rows: FolderRows, wiring: Wiring) -> TrainedNetwork:
         """Fit a new network to the labelled rows of a folder, without the linear teacher, which needs all in memory."""
         score: Score | None = calibrated_score(self.loss)
-        schedule = self.recipe.falling_rate(rows.n_rows, sparse=True)
+        schedule = self.recipe.cosine_schedule(rows.n_rows, sparse=True)
         if self.recipe.is_plain:
-            score, schedule = None, self.recipe.plain_schedule(rows.n_rows)
-        net = self.first_network(wiring, rows.inputs)
+            score, schedule = None, self.recipe.early_stopping_schedule(rows.n_rows)
+        net = self.init_network(wiring, rows.inputs)
         return self.train(net, rows, schedule, rows.validation, score)
 
     def one_epoch(
-        self, net: TSENet, labelled: Labelled, pruned: bool, adam: AdamState | None
+        self, net: TSENet, labelled: Examples, pruned: bool, adam: AdamState | None
     ) -> TrainedNetwork:
         """Train a network for one more epoch on all labelled rows, from the weights it has: ``partial_fit``.
 
         Parameters
         ----------
         net : TSENet
-        labelled : Labelled
+        labelled : Examples
         pruned : bool
             Whether weights that are 0 stay so.
         adam : AdamState or None
             Of an earlier training.
         """
-        schedule = replace(self.recipe.plain_schedule(labelled.n_rows), max_epochs=1)
+        schedule = replace(self.recipe.early_stopping_schedule(labelled.n_rows), max_epochs=1)
         return self.train(net, labelled, schedule, pruned=pruned, adam=adam)
 
-    def train_as_before(self, net: TSENet, taught: Labelled, max_epochs: int) -> TrainedNetwork:
+    def distill(self, net: TSENet, taught: Examples, max_epochs: int) -> TrainedNetwork:
         """Train what pruning left of a network to answer as the whole one did; no label is needed.
 
         ``taught`` has the probabilities or values that the whole network gave as targets.
         """
-        schedule = self.recipe.falling_rate(taught.n_rows, taught.inputs.is_sparse)
+        schedule = self.recipe.cosine_schedule(taught.n_rows, taught.inputs.is_sparse)
         schedule = replace(schedule, max_epochs=max_epochs)
         return self.train(net, taught, schedule, pruned=True)
 
     def train(
         self,
         net: TSENet,
-        rows: Labelled | FolderRows,
+        rows: Examples | FolderRows,
         schedule: TrainingOptions,
-        validation: Labelled | None = None,
+        validation: Examples | None = None,
         score: Score | None = None,
         *,
         pruned: bool = False,
@@ -354,7 +354,7 @@ class Trainer:
             options=schedule,
             progress=self.report,
             seed=self.seeds.order,
-            after_step=zeros_stay(net) if pruned else None,
+            after_step=freeze_pruned(net) if pruned else None,
         )
         return TrainedNetwork(net.to("cpu").eval(), history, engine.adam)
 
@@ -368,24 +368,24 @@ class NetworkFit(Trainer):
 
     Attributes
     ----------
-    labelled : Labelled
+    labelled : Examples
         The rows with a target; its table has all rows (N, D).
     wiring : Wiring
     embeddings : float64 (N, d) or None
         Other vectors of all rows, which only the linear teacher reads.
     keep_embeddings : bool
         Whether predictions read embeddings too: the teacher's part on them is kept.
-    validation : Labelled or None
+    validation : Examples or None
         Rows to score each network on after every epoch. Without them, all but ``init="principal"`` hold some out.
     score : Score or None
         Of validation rows; None: minus the loss.
     """
 
-    labelled: Labelled
+    labelled: Examples
     wiring: Wiring
     embeddings: Floats | None = None
     keep_embeddings: bool = False
-    validation: Labelled | None = None
+    validation: Examples | None = None
     score: Score | None = None
 
     def run(self) -> TrainedNetwork:
@@ -406,12 +406,12 @@ class NetworkFit(Trainer):
         """Back-propagation from the first weights until the validation rows see no more progress."""
         recipe, n_rows = self.recipe, self.labelled.n_rows
         if self.validation is not None:  # the user's own rows
-            schedule = recipe.plain_schedule(n_rows)
+            schedule = recipe.early_stopping_schedule(n_rows)
             return self.train(self._initial, self.labelled, schedule, self.validation, self.score)
         if recipe.init == "log-odds" and n_rows < _FEW_LABELS:
             return self.train(self._initial, self.labelled, recipe.fixed_schedule(n_rows))
         kept, held = self._hold_out()
-        schedule = recipe.plain_schedule(kept.n_rows)
+        schedule = recipe.early_stopping_schedule(kept.n_rows)
         trained = self.train(self._initial, kept, schedule, held, self.score)
         if held is None:
             return trained
@@ -478,7 +478,7 @@ class NetworkFit(Trainer):
         generator = np.random.default_rng(self.seeds.split)
         return np.sort(generator.choice(unlabelled, n_fresh, replace=False))
 
-    def _pseudo_labelled(self, outputs: Floats, fresh: Ints) -> Labelled:
+    def _pseudo_labelled(self, outputs: Floats, fresh: Ints) -> Examples:
         """All rows but the fresh ones, with their labels where known, elsewhere those that outputs (N, C) imply."""
         labelled, n_rows = self.labelled, len(self.inputs)
         targets, known = self.loss.soft_targets(outputs), labelled.targets
@@ -493,7 +493,7 @@ class NetworkFit(Trainer):
             weights = np.broadcast_to(mean, (n_rows, *mean.shape)).copy()
             weights[labelled.rows] = labelled.weights
         taught = np.setdiff1d(np.arange(n_rows), fresh)
-        return Labelled(self.inputs, np.arange(n_rows), targets, weights).take(taught)
+        return Examples(self.inputs, np.arange(n_rows), targets, weights).take(taught)
 
     # ---- all labels: rows that neither teacher nor network has seen decide
 
@@ -539,7 +539,7 @@ class NetworkFit(Trainer):
         trained = self._train(kept, validation)
         return trained if validation is None else self._train_longer(trained)
 
-    def _blend(self, by_teacher: Floats, by_network: Floats, held: Labelled) -> Floats:
+    def _blend(self, by_teacher: Floats, by_network: Floats, held: Examples) -> Floats:
         """Weights of teacher and network in the outputs; with "auto", 0 for a teacher that does not clearly help."""
         both = blend_weights(self.loss, held, [by_teacher, by_network])
         if self.recipe.linear_skip is True:
@@ -563,9 +563,9 @@ class NetworkFit(Trainer):
     @cached_property
     def _initial(self) -> TSENet:
         """The network before training; the same for every fold, since it needs no labels."""
-        return self.first_network(self.wiring, self.inputs)
+        return self.init_network(self.wiring, self.inputs)
 
-    def _hold_out(self) -> tuple[Labelled, Labelled | None]:
+    def _hold_out(self) -> tuple[Examples, Examples | None]:
         """Rows to train on, and rows to validate on, if there are enough; every class keeps a row to train on."""
         labelled = self.labelled
         if labelled.n_rows < _MIN_ROWS:
@@ -576,7 +576,7 @@ class NetworkFit(Trainer):
             held &= np.isin(labelled.targets, labelled.targets[~held])
         return labelled.take(~held), labelled.take(held)
 
-    def _train(self, labelled: Labelled, validation: Labelled | None = None) -> TrainedNetwork:
+    def _train(self, labelled: Examples, validation: Examples | None = None) -> TrainedNetwork:
         """Train a new network; on sparse rows until the validation rows see no more progress."""
         schedule, score = self._schedule(labelled), calibrated_score(self.loss)
         if not self.inputs.is_sparse:
@@ -597,10 +597,10 @@ class NetworkFit(Trainer):
         longer = replace(self, seeds=seeds).train(trained.net, self.labelled, schedule)
         return replace(longer, history=history)
 
-    def _schedule(self, labelled: Labelled) -> TrainingOptions:
+    def _schedule(self, labelled: Examples) -> TrainingOptions:
         """How long and fast to train on some rows."""
         dropped = self.recipe.input_dropout(self.inputs, self.wiring) > 0
-        return self.recipe.falling_rate(labelled.n_rows, self.inputs.is_sparse, dropped)
+        return self.recipe.cosine_schedule(labelled.n_rows, self.inputs.is_sparse, dropped)
 
     def _outputs(self, net: TSENet, rows: Ints | None = None) -> Floats:
         return net.predictor().outputs(self.inputs, rows, self.recipe.n_jobs)

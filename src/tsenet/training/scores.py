@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.training.labelled import Labelled
-from tsenet.training.targets import ClassTargets, Targets, ValueTargets
+from tsenet.training.examples import Examples
+from tsenet.training.targets import ClassTargets, RegressionTargets, Targets
 
 Floats = NDArray[np.floating[Any]]
 
 _DRAWS = 400  # of the bootstrap
 
 #: ``score(held, outputs)`` of raw outputs for some rows, higher is better.
-Score = Callable[[Labelled, NDArray[np.float64]], float]
+Score = Callable[[Examples, NDArray[np.float64]], float]
 
 
 def score_of(metric: Any, targets: Targets) -> Score | None:
@@ -41,13 +41,13 @@ def score_of(metric: Any, targets: Targets) -> Score | None:
         return None
     if callable(metric):
         return lambda held, outputs: float(metric(*_as_given(held.targets, outputs, targets)))
-    named = ("r2", "mae", "rmse") if isinstance(targets, ValueTargets) else ("accuracy", "auc")
+    named = ("r2", "mae", "rmse") if isinstance(targets, RegressionTargets) else ("accuracy", "auc")
     if metric not in named:
         raise ValueError(
             f"eval_metric must be one of {', '.join(map(repr, ('loss', *named)))} or a function, not {metric!r}"
         )
 
-    def score(held: Labelled, outputs: Floats) -> float:
+    def score(held: Examples, outputs: Floats) -> float:
         true, n_outputs = held.targets, outputs.shape[1]
         if not isinstance(targets, ClassTargets):
             wanted, predicted = _as_given(true, outputs, targets)
@@ -66,7 +66,7 @@ def _as_given(
     true: NDArray[Any], outputs: Floats, targets: Targets
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """True targets as in ``y``, and what is predicted: probabilities or values."""
-    if isinstance(targets, ValueTargets):
+    if isinstance(targets, RegressionTargets):
         return targets.decode(true.reshape(len(true), -1)), targets.decode(outputs)
     predicted = targets.loss.predict(outputs)
     return (targets.classes[true] if isinstance(targets, ClassTargets) else true), predicted
@@ -107,9 +107,9 @@ def _column_score(metric: str, true: Floats, found: Floats, weights: Any) -> flo
 
 
 class HeldOut(NamedTuple):
-    """Labelled rows, and outputs for them by models that had not seen them."""
+    """Examples rows, and outputs for them by models that had not seen them."""
 
-    rows: Labelled
+    rows: Examples
     outputs: NDArray[np.float64]  # (n, C)
     scored: str  # which model the outputs are of, as `CrossValidatedScore` has it
     unseen_share: float = 0.0  # of all rows, of classes without a label
@@ -184,7 +184,7 @@ def cross_validated_score(targets: Targets, held: HeldOut) -> CrossValidatedScor
     """
     rows, outputs = held.rows, held.outputs
     n = rows.n_rows
-    if isinstance(targets, ValueTargets):
+    if isinstance(targets, RegressionTargets):
         columns = rows.targets.reshape(n, -1)  # encoded values, whose squares cannot overflow
         value = _mean_over_columns("r2", columns, outputs, None)
         if not np.isfinite(value):

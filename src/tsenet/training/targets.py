@@ -54,7 +54,7 @@ class Targets(ABC):
     output_shift: Floats
 
     @abstractmethod
-    def encode(self, given: GivenTargets) -> NDArray[Any]:
+    def encode(self, given: ParsedTargets) -> NDArray[Any]:
         """Targets as the loss wants them: (N,) or (N, C); class −1 and NaN are unknown.
 
         Raises
@@ -105,7 +105,7 @@ class ClassTargets(Targets):
             )
         return cls(classes)
 
-    def encode(self, given: GivenTargets) -> NDArray[np.int64]:
+    def encode(self, given: ParsedTargets) -> NDArray[np.int64]:
         """Class numbers (N,), −1 for rows without a label."""
         y, known = given
         if y.ndim != 1:
@@ -151,7 +151,7 @@ class ClassTargets(Targets):
 
 
 @dataclass(eq=False)
-class LabelTargets(Targets):
+class MultilabelTargets(Targets):
     """C labels for each row, each 0, 1 or unknown (NaN)."""
 
     n_labels: int
@@ -162,7 +162,7 @@ class LabelTargets(Targets):
         self.output_names = tuple(map(str, range(self.n_labels)))
         self.output_scale, self.output_shift = np.ones(self.n_labels), np.zeros(self.n_labels)
 
-    def encode(self, given: GivenTargets) -> NDArray[Any]:
+    def encode(self, given: ParsedTargets) -> NDArray[Any]:
         """Labels (N, C), as given."""
         y = given.values
         if y.ndim != 2 or y.shape[1] != self.n_labels:
@@ -196,7 +196,7 @@ class LabelTargets(Targets):
 
 
 @dataclass(eq=False)
-class ValueTargets(Targets):
+class RegressionTargets(Targets):
     """One value or several for each row; encoded with mean 0 and deviation 1. NaN is unknown.
 
     Attributes
@@ -216,7 +216,7 @@ class ValueTargets(Targets):
         self.loss = RegressionLoss(self.n_targets)
 
     @classmethod
-    def learn(cls, y: Floats) -> ValueTargets:
+    def learn(cls, y: Floats) -> RegressionTargets:
         """Find mean and deviation of each column's known values.
 
         Raises
@@ -237,7 +237,7 @@ class ValueTargets(Targets):
         varies = deviation > np.maximum(1e-12 * np.abs(shift), 1e-300)  # more than by rounding
         return cls(y.ndim == 1, shift, np.where(varies, deviation, 1.0))
 
-    def encode(self, given: GivenTargets) -> Floats:
+    def encode(self, given: ParsedTargets) -> Floats:
         """Scaled values: (N,) for one target, else (N, C)."""
         y = given.values
         if (y.ndim == 1) != self.one_target or (
@@ -263,13 +263,13 @@ class ValueTargets(Targets):
         return {"kind": "values", "one_target": self.one_target}, arrays
 
 
-def learn_targets(given: GivenTargets, classification: bool, classes: Any = None) -> Targets:
+def learn_targets(given: ParsedTargets, classification: bool, classes: Any = None) -> Targets:
     """Learn what the targets are from a checked ``y``; ``classes`` names all there will be, if ``y`` does not."""
     y = given.values
     if not classification:
-        return ValueTargets.learn(y)
+        return RegressionTargets.learn(y)
     if y.ndim == 2:
-        return LabelTargets(y.shape[1])
+        return MultilabelTargets(y.shape[1])
     if classes is not None:
         return ClassTargets.learn(read_targets(classes, classification).values)
     return ClassTargets.learn(y[given.known])
@@ -285,18 +285,18 @@ def is_known(targets: NDArray[Any]) -> NDArray[np.bool_]:
 # ---- a user's y
 
 
-class GivenTargets(NamedTuple):
+class ParsedTargets(NamedTuple):
     """Targets of N rows."""
 
     values: NDArray[Any]  # (N,) or (N, C); of a class that is not known, any
     known: NDArray[np.bool_]  # (N,), whether the row has a target
 
-    def take(self, rows: NDArray[np.int64]) -> GivenTargets:
+    def take(self, rows: NDArray[np.int64]) -> ParsedTargets:
         """Those of some rows."""
-        return GivenTargets(self.values[rows], self.known[rows])
+        return ParsedTargets(self.values[rows], self.known[rows])
 
 
-def read_targets(y: Any, classification: bool, unlabeled: Any = None) -> GivenTargets:
+def read_targets(y: Any, classification: bool, unlabeled: Any = None) -> ParsedTargets:
     """Check a user's ``y`` without learning from it.
 
     Parameters
@@ -331,7 +331,7 @@ def read_targets(y: Any, classification: bool, unlabeled: Any = None) -> GivenTa
     return _labels(given, missing) if several else _classes(given, missing)
 
 
-def warn_of_marker(given: GivenTargets) -> None:
+def warn_of_marker(given: ParsedTargets) -> None:
     """Warn where −1 looks like scikit-learn's mark of a row without a label, but nobody said that it is one.
 
     That is: −1 is the most common class, and the others are two or more, none of them negative. The text
@@ -353,7 +353,7 @@ def warn_of_marker(given: GivenTargets) -> None:
         )
 
 
-def warn_of_quantity(given: GivenTargets) -> None:
+def warn_of_quantity(given: ParsedTargets) -> None:
     """Warn where classes are more likely a quantity: many different numbers, most of them in one row."""
     y = given.values[given.known]
     if y.ndim != 1:
@@ -420,7 +420,7 @@ def _missing(given: NDArray[Any]) -> NDArray[np.bool_]:
     return missing
 
 
-def _classes(given: NDArray[Any], missing: NDArray[np.bool_]) -> GivenTargets:
+def _classes(given: NDArray[Any], missing: NDArray[np.bool_]) -> ParsedTargets:
     """Classes (N,)."""
     if given.ndim == 2:
         if given.shape[1] != 1:
@@ -451,10 +451,10 @@ def _classes(given: NDArray[Any], missing: NDArray[np.bool_]) -> GivenTargets:
         for value in values[[has_surrogate(str(value)) for value in values]]:
             raise DataError(f"y {surrogate_in(value)}")
     if known.all():
-        return GivenTargets(values, known)
+        return ParsedTargets(values, known)
     filled = np.full(known.size, values[0], dtype=values.dtype)
     filled[known] = values
-    return GivenTargets(filled, known)
+    return ParsedTargets(filled, known)
 
 
 def _one_kind(values: NDArray[Any]) -> NDArray[Any]:
@@ -489,7 +489,7 @@ def _check_finite(values: NDArray[Any]) -> None:
         )
 
 
-def _labels(given: NDArray[Any], missing: NDArray[np.bool_]) -> GivenTargets:
+def _labels(given: NDArray[Any], missing: NDArray[np.bool_]) -> ParsedTargets:
     """Labels (N, C) as 0, 1 and NaN."""
     try:
         labels = _floats(given, missing)
@@ -503,10 +503,10 @@ def _labels(given: NDArray[Any], missing: NDArray[np.bool_]) -> GivenTargets:
         )
     if not known.size:
         raise DataError("y holds no known label")
-    return GivenTargets(labels, np.asarray(~missing.all(axis=1)))
+    return ParsedTargets(labels, np.asarray(~missing.all(axis=1)))
 
 
-def _values(given: NDArray[Any], missing: NDArray[np.bool_]) -> GivenTargets:
+def _values(given: NDArray[Any], missing: NDArray[np.bool_]) -> ParsedTargets:
     """Numbers (N,) or (N, C), NaN where missing."""
     try:
         values = _floats(given, missing)
@@ -518,7 +518,7 @@ def _values(given: NDArray[Any], missing: NDArray[np.bool_]) -> GivenTargets:
     known = np.asarray(~missing.reshape(len(values), -1).all(axis=1))
     if not known.any():
         raise DataError(f"y holds no known value: all {known.size} rows are without one")
-    return GivenTargets(values, known)
+    return ParsedTargets(values, known)
 
 
 def _floats(given: NDArray[Any], missing: NDArray[np.bool_]) -> Floats:
@@ -542,7 +542,7 @@ def targets_from_parts(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) ->
     if kind == "labels":
         if not isinstance(meta["n_labels"], int) or meta["n_labels"] < 1:
             raise ValueError(f"the number of labels is {meta['n_labels']!r}")
-        return LabelTargets(meta["n_labels"])
+        return MultilabelTargets(meta["n_labels"])
     if kind == "values":
         shift, scale = arrays["shift"], arrays["scale"]
         if (
@@ -554,7 +554,7 @@ def targets_from_parts(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) ->
             or not (np.isfinite(shift).all() and np.isfinite(scale).all() and (scale > 0).all())
         ):
             raise ValueError("shift and scale of the targets must be finite, a scale positive")
-        return ValueTargets(bool(meta["one_target"]), shift, scale)
+        return RegressionTargets(bool(meta["one_target"]), shift, scale)
     raise ValueError(f"targets of the kind {kind!r} are unknown")
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tsenet.network.inputs import Inputs
 
 
-class Labelled(NamedTuple):
+class Examples(NamedTuple):
     """Rows of a table with their targets: to train on, to validate on, or the batch of one step."""
 
     inputs: Inputs  # the table (N, D)
@@ -21,17 +21,17 @@ class Labelled(NamedTuple):
     weights: NDArray[Any] | None = None  # (n,) or (n, C)
     duplicate_groups: NDArray[np.int64] | None = None  # (n,), the same number for equal rows
 
-    def take(self, which: NDArray[Any]) -> Labelled:
+    def take(self, which: NDArray[Any]) -> Examples:
         """Some of them."""
         parts = (None if part is None else part[which] for part in self[1:])
-        return Labelled(self.inputs, *parts)  # type: ignore[arg-type]  # mypy sees one type for all
+        return Examples(self.inputs, *parts)  # type: ignore[arg-type]  # mypy sees one type for all
 
     @property
     def n_rows(self) -> int:
         """Rows of an epoch."""
         return self.rows.size
 
-    def batches(self, seed: int, epoch: int, n_batches: int) -> Iterator[Labelled]:
+    def batches(self, seed: int, epoch: int, n_batches: int) -> Iterator[Examples]:
         """Shuffle the rows and cut them into batches of about the same size."""
         order = np.random.default_rng([seed, epoch]).permutation(self.n_rows)
         for start, stop in batch_bounds(self.n_rows, n_batches):
