@@ -34,7 +34,10 @@ ROWS_AT_ONCE = 4096
 
 
 class Layers(nn.Module):
-    """Fully connected layers with ReLU and dropout; masks, where present, remove weights."""
+    """Fully connected layers with ReLU and dropout; masks, where present, say which weights exist.
+
+    Weights that do not are 0, without gradient, and set to 0 again after each step: no pass has to ask the masks.
+    """
 
     def __init__(self, sizes: Sequence[int], dropout: float, seed: int) -> None:
         super().__init__()
@@ -45,7 +48,6 @@ class Layers(nn.Module):
         )
         self.biases = nn.ParameterList(torch.zeros(upper) for _, upper in shapes)
         self.dropout = dropout
-        self.masked = True
         self.sparse = False
         for k, shape in enumerate(shapes):
             self.register_buffer(f"mask{k}", torch.ones(shape, dtype=torch.bool))
@@ -67,6 +69,12 @@ class Layers(nn.Module):
         for k, weight in enumerate(self.weights):
             weight.mul_(self.mask(k))
 
+    def clear_gradients(self) -> None:
+        """Set the gradients of removed weights to 0: a link that grows later starts without their momentum."""
+        for k, weight in enumerate(self.weights):
+            if weight.grad is not None:
+                weight.grad.mul_(self.mask(k))
+
     def forward(self, x: Any) -> torch.Tensor:
         """Return raw outputs (B, C)."""
         return self._layer(len(self.weights) - 1, self.hidden(x))
@@ -79,8 +87,7 @@ class Layers(nn.Module):
         return x
 
     def _layer(self, k: int, x: Any) -> torch.Tensor:
-        removed = self.masked and self.sparse
-        weight = self.weights[k] * self.mask(k) if removed else self.weights[k]
+        weight = self.weights[k]
         if isinstance(x, torch.Tensor):
             dense: torch.Tensor = x @ weight
             return dense + self.biases[k]
@@ -206,6 +213,8 @@ class DenseNetwork(BaseEstimator):
             for start in range(0, order.size, size):
                 optimiser.zero_grad()
                 self._loss(order[start : start + size]).backward()
+                if net.sparse:
+                    net.clear_gradients()
                 optimiser.step()
                 if net.sparse:
                     net.clear_removed()
@@ -369,12 +378,10 @@ class DynamicNetwork(DenseNetwork):
             return
         share = self._DROP_SHARE * (1 + np.cos(np.pi * epoch / self._REWIRINGS)) / 2
         net = self.net_
-        net.masked = False  # removed weights are 0, and their gradients are wanted
         net.zero_grad()
         self._loss(
             rng.choice(self._fitted, min(self.batch_size, self._fitted.size), False)
         ).backward()
-        net.masked = True
         for k, weight in enumerate(net.weights):
             links = net.mask(k).numpy().copy()
             n_changed = int(share * links.sum())
