@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reproduce import RECIPE
 from reproduce.analysis import (
     TABLES,
     Results,
@@ -24,7 +23,7 @@ from reproduce.analysis import (
 from reproduce.data import DATA, check_files, fold_of, load
 from reproduce.experiments import EXPERIMENTS, Experiment, quick
 from reproduce.rivals import RIVALS, split_name
-from reproduce.runs import FIELDS, RUNS, Cell, measure, read_runs, run_cells, unpack
+from reproduce.runs import FIELDS, RUNS, Cell, is_current, measure, read_runs, run_cells, unpack
 from tsenet.errors import DataError
 
 TOLERANCE = 0.005  # of a repeated score, or one row if that is more
@@ -208,9 +207,9 @@ def _data(chosen: argparse.Namespace) -> int:
 
 
 def _verify(chosen: argparse.Namespace) -> int:
-    current = [run for run in read_runs() if run["recipe"] == RECIPE and "@" not in run["rival"]]
+    current = [run for run in read_runs() if is_current(run) and "@" not in run["rival"]]
     if not current:
-        print(f"no run is stored with the present recipe ({RECIPE})")
+        print("no current run is stored")
         return 1
     failed = 0
     for run in random.sample(current, min(chosen.n, len(current))):

@@ -17,7 +17,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from reproduce import RECIPE
 from reproduce.data import DATA
 from reproduce.experiments import (
     DENSITIES,
@@ -32,7 +31,7 @@ from reproduce.grid import resolved, weighting_of
 from reproduce.markdown import table
 from reproduce.paper import INTERPRETABILITY, PUBLISHED, TABLE3
 from reproduce.rivals import title_of
-from reproduce.runs import RUNS, Run, read_runs, unpack
+from reproduce.runs import RUNS, Run, is_current, last_change, read_runs, unpack
 
 __all__ = ["TABLES", "Estimate", "Results", "compare", "estimate", "holm", "over", "task_scores"]
 
@@ -142,15 +141,17 @@ class Results:
 
     @classmethod
     def of(cls, runs: Iterable[Run]) -> Results:
-        """Group runs; of a cell measured with several recipes, the latest counts."""
-        cells: dict[tuple[Any, ...], list[Run]] = {}
+        """Group runs by cell: all current ones if there are any, else those of the latest recipe."""
+        by_seed: dict[tuple[Any, ...], dict[int, Run]] = {}
+        latest: dict[tuple[Any, ...], int] = {}
         for run in sorted(runs, key=lambda run: (run["recipe"], run["seed"])):
             key = (run["data"], run["rival"], run["labels"], run["part"], run["measure"])
-            group = cells.setdefault(key, [])
-            if group and group[0]["recipe"] < run["recipe"]:
-                group.clear()
-            group.append(run)
-        return cls(cells)
+            recipe = min(run["recipe"], last_change(run["data"], run["rival"]))
+            if latest.get(key) != recipe:
+                latest[key] = recipe
+                by_seed[key] = {}
+            by_seed[key][run["seed"]] = run
+        return cls({key: [group[s] for s in sorted(group)] for key, group in by_seed.items()})
 
     @classmethod
     def stored(cls, path: Path = RUNS) -> Results:
@@ -228,8 +229,12 @@ def shown(value: float, metric: str) -> str:
 
 def score_of(runs: Sequence[Run]) -> str:
     """Format the mean score of runs; a dagger marks those of an earlier recipe."""
-    text = shown(estimate(runs).value, runs[0]["metric"])
-    return text if runs[0]["recipe"] == RECIPE else f"{text}†"
+    return shown(estimate(runs).value, runs[0]["metric"]) + dagger(runs)
+
+
+def dagger(runs: Sequence[Run]) -> str:
+    """Return the mark of runs of an earlier recipe, which is empty for others."""
+    return "" if all(map(is_current, runs)) else "†"
 
 
 def signed(value: float, metric: str) -> str:
@@ -434,7 +439,7 @@ def paper_table(results: Results, experiment: Experiment, data: str) -> str:
         body.append(
             [
                 title_of(rival).replace(f", weighting {block}", ""),
-                f"{scores.mean():.2f}{deviation}",
+                f"{scores.mean():.2f}{deviation}{dagger(runs)}",
                 scores.size,
                 "–" if theirs is None else f"{100 * theirs.score:.2f} ± {100 * theirs.sd:.2f}",
                 counted(n_parameters),
@@ -507,7 +512,7 @@ def tasks_table(results: Results, experiment: Experiment) -> str:
     body.append(["seeds", *map(len, cells)])
     body.append(["parameters", *(counted(_mean(runs, "parameters")) for runs in cells)])
     text = table(["task", *map(title_of, scores)], body)
-    if any(run["recipe"] != RECIPE for runs in cells for run in runs):
+    if any(dagger(runs) for runs in cells):
         text += "\n\n† Measured with an earlier recipe."
     reference = scores.get(experiment.reference)
     for rival in scores if reference is not None else ():
@@ -590,7 +595,7 @@ def curves_table(results: Results, experiment: Experiment) -> str:
     body = [
         [
             title_of(rival).replace(", weighting counts", ""),
-            *(f"{100 * _mean(runs, 'score'):.2f}" if runs else "–" for runs in row),
+            *(score_of(runs) if runs else "–" for runs in row),
         ]
         for rival, row in cells.items()
         if any(row)

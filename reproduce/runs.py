@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import platform
+import re
 import subprocess
 import time
 import warnings
@@ -20,10 +21,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from reproduce import RECIPE
-from reproduce.data import Fold, Part, data_folder, fold_of
+from reproduce import CHANGED, RECIPE
+from reproduce.data import DATA, Fold, Part, data_folder, fold_of
 
-__all__ = ["RUNS", "Cell", "measure", "pack", "read_runs", "run_cells", "unpack"]
+__all__ = [
+    "RUNS",
+    "Cell",
+    "is_current",
+    "last_change",
+    "measure",
+    "pack",
+    "read_runs",
+    "run_cells",
+    "unpack",
+]
 
 RUNS = Path(__file__).parents[1] / "docs" / "results" / "runs.jsonl"
 LIBRARIES = ("tsenet", "numpy", "scipy", "scikit-learn", "numba", "torch")
@@ -68,6 +79,29 @@ def key_of(run: Run) -> tuple[Any, ...]:
     return tuple(run[name] for name in FIELDS)
 
 
+def last_change(data: str, rival: str) -> int:
+    """Return the recipe that last changed what a rival's runs on a data set measure."""
+    kind = DATA[re.split("[@/]", data)[0]].kind
+    reads = "texts" if kind == "text" else "tables"
+    name, _, size = rival.partition("@")
+    base = name.partition(":")[0]
+    if base == "tree" or re.match("(tsenet|backbone)-paper", base):
+        method = "paper"
+    elif re.match("(tsenet|backbone)-informed", base):
+        method = "informed"
+    elif re.match("tsenet|backbone|teacher", base):
+        method = "default"
+    else:
+        method = "rivals"
+    changes = max(CHANGED[reads], CHANGED[method])
+    return changes if not size or size.isdigit() else max(changes, last_change(data, size))
+
+
+def is_current(run: Run) -> bool:
+    """Whether nothing that a stored run depends on has changed since."""
+    return bool(run["recipe"] >= last_change(run["data"], run["rival"]))
+
+
 def read_runs(path: Path = RUNS) -> list[Run]:
     """Read all stored runs; of equal cells the last one counts."""
     if not path.exists():
@@ -79,11 +113,11 @@ def read_runs(path: Path = RUNS) -> list[Run]:
 def run_cells(
     cells: Iterable[Cell], path: Path = RUNS, show: Callable[[str], None] = print
 ) -> list[str]:
-    """Measure the cells that are not stored with the present recipe; return what failed.
+    """Measure the cells of which no current run is stored; return what failed.
 
     A run is appended as soon as it is done, so an interrupted experiment continues where it stopped.
     """
-    done = {key_of(run): run for run in read_runs(path) if run["recipe"] == RECIPE}
+    done = {key_of(run): run for run in read_runs(path) if is_current(run)}
     folds: dict[tuple[Any, ...], Fold] = {}
     failures = []
     for cell in cells:

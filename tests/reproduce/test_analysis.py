@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from reproduce import RECIPE
+from reproduce import CHANGED, RECIPE
 from reproduce.analysis import Estimate, Results, compare, holm
 from reproduce.pages import fill, pages, stale_pages
 from reproduce.pictures import PICTURES, write_pictures
-from reproduce.runs import RUNS, pack
+from reproduce.runs import RUNS, is_current, last_change, pack
 
 
 def run(seed: int, score: float = 0.0, **more: Any) -> dict[str, Any]:
@@ -91,9 +91,46 @@ def test_holm_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
 
 
-def test_the_latest_recipe_counts() -> None:
-    results = Results.of([run(0, 0.5), run(1, 0.6), run(0, 0.9, recipe=RECIPE + 1)])
-    assert [r["score"] for r in results.runs("few-labels", "ag_news", 100, "tsenet")] == [0.9]
+def test_of_earlier_recipes_the_latest_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change of the default outdates its own runs; those of a rival stay, whatever their number."""
+    monkeypatch.setitem(CHANGED, "texts", 5)
+    monkeypatch.setitem(CHANGED, "default", 6)
+    scores = [(0, 0.5, 5), (1, 0.6, 5), (0, 0.9, 6)]
+    runs = [
+        run(seed, score, rival=rival, recipe=recipe)
+        for rival in ("tsenet", "logistic")
+        for seed, score, recipe in scores
+    ]
+    results = Results.of(runs)
+
+    def stored(rival: str) -> list[float]:
+        return [one["score"] for one in results.runs("few-labels", "ag_news", 100, rival)]
+
+    assert stored("tsenet") == [0.9]
+    assert stored("logistic") == [0.9, 0.6]
+    assert [is_current(one) for one in runs] == [False, False, True, True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("data", "rival", "changes"),
+    [
+        ("ag_news", "tsenet-random:density=0.05", {"texts", "default"}),
+        ("tox21/NR-AR", "backbone-paper-random", {"tables", "paper"}),
+        ("mnist@1000", "tree", {"tables", "paper"}),
+        ("subj", "tsenet-informed", {"texts", "informed"}),
+        ("dna", "boosting", {"tables", "rivals"}),
+        ("subj", "teacher", {"texts", "default"}),
+        ("dna", "pruned:2048x3:rounds=1@tsenet-paper", {"tables", "rivals", "paper"}),
+        ("dna", "set@20000", {"tables", "rivals"}),
+    ],
+)
+def test_what_a_cell_depends_on(
+    data: str, rival: str, changes: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in CHANGED:
+        with monkeypatch.context() as patch:
+            patch.setitem(CHANGED, name, 100)
+            assert (last_change(data, rival) == 100) == (name in changes)
 
 
 def test_numbers_of_a_text() -> None:
@@ -131,7 +168,7 @@ def test_a_table_compares_with_the_reference() -> None:
 def test_rows_of_a_table_have_the_same_seeds_and_an_earlier_recipe_is_marked() -> None:
     runs = [
         *(run(s, 0.8 if s < 3 else 0.2) for s in range(10)),
-        *(run(s, 0.7, rival="svd", recipe=RECIPE - 1) for s in range(3)),
+        *(run(s, 0.7, rival="svd", recipe=CHANGED["texts"] - 1) for s in range(3)),
     ]
     text = fill("<!-- table: few-labels 100 --><!-- end -->", Results.of(runs))
     assert "80.00 |" in text

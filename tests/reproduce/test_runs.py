@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from reproduce import RECIPE, runs
+from reproduce import CHANGED, RECIPE, runs
 from reproduce.__main__ import main
 from reproduce.data import Fold, fold_of
 from reproduce.experiments import EXPERIMENTS, QUICK, Experiment, quick
@@ -63,10 +63,10 @@ def test_stored_cells_are_not_measured_again(
     )
     run_cells(CELLS, path)
     assert measured == CELLS[1:]
-    stale = json.loads(path.read_text().splitlines()[0]) | {"recipe": RECIPE - 1}
+    stale = json.loads(path.read_text().splitlines()[0]) | {"recipe": CHANGED["texts"] - 1}
     path.write_text(json.dumps(stale) + "\n")
     run_cells(CELLS[:1], path)
-    assert measured == [CELLS[1], CELLS[0]]  # runs of another recipe are stale
+    assert measured == [CELLS[1], CELLS[0]]  # the texts changed since
 
 
 def test_a_failure_is_reported_and_the_others_go_on(folder: Path, tmp_path: Path) -> None:
