@@ -17,11 +17,11 @@ SOURCES = {path: ast.parse(path.read_text("utf-8")) for path in sorted(PACKAGE.r
 
 BASE = ("_system", "errors", "progress", "__version__")  # every folder may import these
 # Lowest first: each may import itself and what stands before it. "" is tsenet/__init__.py.
-ORDER = ["data", "skeleton", "expansion", "network", "training", "explain", "store"]
+ORDER = ["data", "skeleton", "expansion", "network", "training", "topics", "explain", "store"]
 ORDER += ["estimators", "", "cli"]
 # save() hands an object to the public names, which know the file format: the one step upward of the stages.
 UPWARD_BY_DESIGN = {("skeleton/tree.py", "tsenet"), ("expansion/wiring.py", "tsenet")}
-WITHOUT_TORCH_OR_SKLEARN = {"skeleton", "expansion"}
+WITHOUT_TORCH_OR_SKLEARN = {"skeleton", "expansion", "topics"}
 # Documented in spite of their names: of named tuples, of Python, and a tensor's count of changes in place.
 DOCUMENTED = {"_replace", "_asdict", "_fields", "_make", "_exit", "_version", "_validate_params"}
 

@@ -51,17 +51,11 @@ from tsenet.explain.topic_words import (
 )
 from tsenet.progress import as_progress
 from tsenet.skeleton.chow_liu import binary_information
-from tsenet.skeleton.hierarchy import (
-    N_TYPICAL,
-    STORED_WORDS,
-    TopicDescription,
-    TopicHierarchy,
-    contradicted,
-    describe,
-    learn_hierarchy,
-)
 from tsenet.skeleton.tree import PRESENT, LatentTree
 from tsenet.store.files import arrays_under
+from tsenet.topics.describe import N_TYPICAL, STORED_WORDS, TopicDescription, describe
+from tsenet.topics.hierarchy import TopicHierarchy
+from tsenet.topics.mixture import contradicted, learn_hierarchy, update
 
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
@@ -411,7 +405,7 @@ class TopicModel(SavedEstimator):
         rows = self._rows_of(texts)
         if not rows.n_rows:
             return self
-        self._hierarchy = self._hierarchy.updated(rows)
+        self._hierarchy = update(self._hierarchy, rows)
         old, new = self.tree_, self._hierarchy.latent_tree(rows, self.tree_.rule)
         weight = rows.n_rows / (self.n_documents_ + rows.n_rows)
         below = slice(0, old.layer(old.n_levels).start)  # links inside the top level stay

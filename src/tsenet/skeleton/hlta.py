@@ -20,7 +20,7 @@ from tsenet.skeleton.chow_liu import binary_information, chow_liu_parents
 from tsenet.skeleton.inference import Inference, refine
 from tsenet.skeleton.kernels.island_kernels import IslandOptions
 from tsenet.skeleton.layers import Layer, SoftRows, learn_layer
-from tsenet.skeleton.tree import LatentTree, node_marginals
+from tsenet.skeleton.tree import LatentTree, latent_names, node_marginals
 
 logger = logging.getLogger("tsenet")
 
@@ -349,15 +349,6 @@ def in_order(
         if negative.any():
             cpt[negative] = node_marginals(parent, cpt)[negative][:, None, :]
     return cpt
-
-
-def latent_names(level: NDArray[np.int32], taken: set[str]) -> list[str]:
-    """Names for the latents: ``Z1.0``, ``Z1.1``, …, with a longer letter run if a column already has one."""
-    sizes = np.bincount(level).tolist()
-    names = [f"Z{here}.{k}" for here in range(1, len(sizes)) for k in range(sizes[here])]
-    while not taken.isdisjoint(names):
-        names = [f"Z{name}" for name in names]
-    return names
 
 
 # ---- pieces of documents: in a long document nearly every word is more likely, so the lengths of documents correlate

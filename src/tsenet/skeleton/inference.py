@@ -12,8 +12,8 @@ from tsenet._system.threads import Workers, chunks
 from tsenet.data.binary import BinaryRows
 from tsenet.data.blocks import Blocks
 from tsenet.progress import Progress
+from tsenet.skeleton.kernels.csr import Csr
 from tsenet.skeleton.kernels.inference_kernels import PreparedTree, infer_rows
-from tsenet.skeleton.kernels.pair_kernels import Csr
 from tsenet.skeleton.tree import LatentTree, nodes_by_depth
 
 ROWS_PER_CHUNK = 1024

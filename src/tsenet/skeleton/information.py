@@ -12,7 +12,8 @@ from tsenet._system.threads import Workers, chunks_of_equal_work
 from tsenet.data.binary import BinaryRows
 from tsenet.data.blocks import Blocks
 from tsenet.progress import Progress
-from tsenet.skeleton.kernels.pair_kernels import Csr, PairData, best_partners
+from tsenet.skeleton.kernels.csr import Csr
+from tsenet.skeleton.kernels.pair_kernels import PairData, best_partners
 
 JOINT_BYTES = 1 << 30  # dense data are counted by a matrix product where it fits here
 PRODUCT_COST = 0.02  # one multiplication, in units of one count by row lists (measured)

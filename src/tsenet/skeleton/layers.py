@@ -19,6 +19,7 @@ from tsenet.data.binary import BinaryRows
 from tsenet.data.blocks import Blocks
 from tsenet.progress import Progress
 from tsenet.skeleton.information import CHUNK_WORK, PairCounter, pair_information
+from tsenet.skeleton.kernels.csr import Csr
 from tsenet.skeleton.kernels.island_kernels import (
     SMOOTH,
     IslandOptions,
@@ -26,7 +27,7 @@ from tsenet.skeleton.kernels.island_kernels import (
     SearchState,
     grow_island,
 )
-from tsenet.skeleton.kernels.pair_kernels import Assignment, Csr, compare_assignments
+from tsenet.skeleton.kernels.pair_kernels import Assignment, compare_assignments
 
 SIGNIFICANCE = 0.05  # of the correlation test, and share of false discoveries
 N_PARTNERS = 128

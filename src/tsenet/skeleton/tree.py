@@ -527,6 +527,15 @@ def _of_block(tree: LatentTree, what: str, n_jobs: int | None, rows: BinaryRows)
         return getattr(tree._inference, what)(rows, workers)
 
 
+def latent_names(level: NDArray[np.int32], taken: set[str]) -> list[str]:
+    """Names for the latents: ``Z1.0``, ``Z1.1``, …, with a longer letter run if a column already has one."""
+    sizes = np.bincount(level).tolist()
+    names = [f"Z{here}.{k}" for here in range(1, len(sizes)) for k in range(sizes[here])]
+    while not taken.isdisjoint(names):
+        names = [f"Z{name}" for name in names]
+    return names
+
+
 def strongest_rows(strengths: Any, n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The rows in which each latent is strongest, if it is present, and its strengths there.
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tsenet._system.jit import Array, kernel
-from tsenet.skeleton.kernels.pair_kernels import Csr
+from tsenet.skeleton.kernels.csr import Csr
 
 
 class PreparedTree(NamedTuple):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tsenet._system.jit import Array, Int, kernel
-from tsenet.skeleton.kernels.pair_kernels import Csr
+from tsenet.skeleton.kernels.csr import Csr
 
 MAX_STEPS = 50
 TRIAL_STEPS = 2

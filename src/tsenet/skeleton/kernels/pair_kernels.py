@@ -7,17 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tsenet._system.jit import Array, Int, kernel
-
-
-class Csr(NamedTuple):
-    """Lists of numbers in compressed form: list k is ``items[start[k]:start[k + 1]]``.
-
-    Binary rows are such lists (the variables that are on in each row), and so are binary columns (the rows in which
-    each variable is on). ``start`` is int64, ``items`` int32.
-    """
-
-    start: Array
-    items: Array
+from tsenet.skeleton.kernels.csr import Csr
 
 
 class PairData(NamedTuple):

@@ -1,11 +1,11 @@
-"""Kernel that divides the words of documents among topics (see :mod:`tsenet.skeleton.hierarchy`)."""
+"""Kernel that divides the words of documents among topics (see :mod:`tsenet.topics.mixture`)."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from tsenet._system.jit import Array, Int, kernel
-from tsenet.skeleton.kernels.pair_kernels import Csr
+from tsenet.skeleton.kernels.csr import Csr
 
 
 @kernel

@@ -1,0 +1,212 @@
+"""`TopicHierarchy`: topics in levels, how words belong to them, and how strong they are in documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from tsenet.data.binary import BinaryRows, BinaryRule
+from tsenet.skeleton.chow_liu import binary_information, chow_liu_parents
+from tsenet.skeleton.tree import PRESENT, LatentTree, latent_names
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_OTHER_BRANCH = 0.05  # how likely a document's topics are outside its topics of the level above
+_BLOCK_ROWS = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class TopicHierarchy:
+    """L topics in levels, and how words belong to them. Topics are numbered level by level, from level 1 up.
+
+    Attributes
+    ----------
+    weight : float64 (V,)
+        How much an occurrence of a word counts as evidence for its topics, from 0 (none) to 1.
+    counts : csr_array (V, L)
+        Expected occurrences of each word in each topic; every level shares out all occurrences.
+    parent : int64 (L,)
+        The topic of the level above that each topic belongs to; −1 in the top level.
+    usual : float64 (L,)
+        Mean share of each topic in a document, among those of its level. Only what exceeds it is evidence, so that
+        topics of general language, which are spread evenly over all documents, are not the main topic of most.
+    sizes : tuple of int
+        Number of topics of each level, from level 1 up.
+    """
+
+    weight: Floats
+    counts: sp.csr_array
+    parent: Ints
+    usual: Floats
+    sizes: tuple[int, ...]
+
+    @cached_property
+    def levels(self) -> list[slice]:
+        """The topics of each level, from level 1 up."""
+        ends = np.cumsum(self.sizes).tolist()
+        return [slice(end - size, end) for end, size in zip(ends, self.sizes, strict=True)]
+
+    def ancestors(self, topic: int) -> list[int]:
+        """The topics above one, the next first."""
+        found = []
+        while (topic := int(self.parent[topic])) >= 0:
+            found.append(topic)
+        return found
+
+    @cached_property
+    def main_topic(self) -> Ints:
+        """The topic of level 1 in which each word occurs most; −1 for words in none: (V,)."""
+        dense = self.counts[:, self.levels[0]].toarray()
+        return np.where(dense.any(axis=1), dense.argmax(axis=1), -1)
+
+    def strengths(self, rows: BinaryRows, least: float = 0.01) -> sp.csr_array:
+        """Strength of every topic in every document, from 0 to 1: csr_array (N, L).
+
+        The evidence for a topic is the weighted share of the document's words that belong to it, as far as it exceeds
+        the topic's mean share, and mostly inside the document's topics of the level above. If it is at least half that
+        of the document's main topic of that level, the topic is present: its strength is 0.5 plus half its share,
+        where one word of no topic is added to each document. Otherwise the strength is the ratio to the main topic. A
+        topic is at least as strong as those below it.
+
+        Parameters
+        ----------
+        rows : BinaryRows
+            N documents.
+        least : float, default=0.01
+            Leave out smaller strengths.
+        """
+        blocks = [
+            sp.csr_array(np.where(s >= least, s, 0.0)) for _, _, s in self.strength_blocks(rows)
+        ]
+        return sp.csr_array(sp.vstack(blocks)) if blocks else sp.csr_array((0, sum(self.sizes)))
+
+    def evidence(self, rows: BinaryRows) -> Iterator[tuple[sp.csr_array, Floats]]:
+        """Blocks of documents, and the share of each topic of a level in each of them; 0 in one without topics."""
+        by_level = [self.counts[:, level] for level in self.levels]
+        links = [
+            sp.diags_array(self.weight / np.maximum(c.sum(axis=1), 1e-12)) @ c for c in by_level
+        ]
+        for start in range(0, rows.n_rows, _BLOCK_ROWS):
+            block = rows.take(slice(start, min(start + _BLOCK_ROWS, rows.n_rows))).to_csr()
+            block = sp.csr_array(block.astype(np.float64))
+            shares = np.empty((block.shape[0], sum(self.sizes)))
+            for level, link in zip(reversed(self.levels), reversed(links), strict=True):
+                here = proportions((block @ link).toarray())
+                here = np.maximum(here - self.usual[level], 0.0)
+                if level.stop < shares.shape[1]:
+                    here = here * (shares[:, self.parent[level]] + _OTHER_BRANCH)
+                shares[:, level] = proportions(here)
+            yield block, shares
+
+    def strength_blocks(self, rows: BinaryRows) -> Iterator[tuple[sp.csr_array, Floats, Floats]]:
+        """Blocks of documents, with the shares and the strengths of the topics."""
+        for block, shares in self.evidence(rows):
+            total = block @ self.weight
+            amount = shares * (total / (total + 1.0))[:, None]
+            strength = np.empty_like(amount)
+            for level in self.levels:
+                most = np.maximum(amount[:, level].max(axis=1, keepdims=True), 1e-12)
+                relative = amount[:, level] / most
+                strength[:, level] = np.where(relative >= 0.5, 0.5 + amount[:, level] / 2, relative)
+            for topic in np.flatnonzero(self.parent >= 0):  # lower levels first
+                above = strength[:, self.parent[topic]]
+                np.maximum(above, strength[:, topic], out=above)
+            yield block, shares, strength
+
+    def merged(self, topics: Sequence[int]) -> tuple[TopicHierarchy, Ints]:
+        """Merge topics of one level into the first of them, which takes over what is below the others.
+
+        Parameters
+        ----------
+        topics : sequence of int
+            Two or more topics of one level.
+
+        Returns
+        -------
+        TopicHierarchy
+            Topics of higher levels that lose their last topic are gone.
+        int64 (L,)
+            The new number of each old topic; −1 for topics that are gone.
+        """
+        into = np.arange(sum(self.sizes))
+        into[list(topics)] = topics[0]
+        parent = np.where(self.parent >= 0, into[self.parent], -1)
+        kept = into == np.arange(into.size)
+        for level in self.levels[1:]:
+            has_children = np.isin(np.arange(into.size), parent[kept])
+            kept[level] &= has_children[level]
+        number = np.where(kept, np.cumsum(kept) - 1, -1)
+        onto = sp.csr_array(
+            (kept[into].astype(np.float64), (np.arange(into.size), np.maximum(number[into], 0)))
+        )[:, : kept.sum()]
+        above = parent[kept]
+        return (
+            TopicHierarchy(
+                self.weight,
+                sp.csr_array(self.counts @ onto),
+                np.where(above >= 0, number[above], -1),
+                np.asarray(self.usual @ onto),
+                tuple(int(kept[level].sum()) for level in self.levels),
+            ),
+            number,
+        )
+
+    # ---- the same as a latent tree
+
+    def latent_tree(
+        self, rows: BinaryRows, rule: BinaryRule, topics: Sequence[str] | None = None
+    ) -> LatentTree:
+        """The topics as latents of a tree whose probabilities are the rates in documents.
+
+        Parameters
+        ----------
+        rows : BinaryRows
+            Documents.
+        rule : BinaryRule
+            How tables become such rows.
+        topics : sequence of str, optional
+            Names of the topics, levels from 1 up; default: ``Z1.0``, ``Z1.1`` and so on.
+        """
+        n_words, n_topics = self.counts.shape
+        level = np.repeat(np.arange(len(self.sizes) + 1, dtype=np.int32), [n_words, *self.sizes])
+        above = np.concatenate([self.main_topic, self.parent])
+        parent = np.where(above >= 0, above + n_words, -1)
+        on = np.concatenate([rows.counts(), np.zeros(n_topics)])
+        with_parent = np.zeros(level.size)
+        tops = self.levels[-1]
+        together = np.zeros((self.sizes[-1], self.sizes[-1]))
+        below = np.arange(tops.start)  # topics that have one above
+        for block, _, strength in self.strength_blocks(rows):
+            present = (strength >= PRESENT).astype(np.float64)
+            on[n_words:] += present.sum(axis=0)
+            together += present[:, tops].T @ present[:, tops]
+            of_row = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+            above = self.main_topic[block.indices]
+            both = np.where(above >= 0, present[of_row, above], 0.0)  # a word and its own topic
+            with_parent[:n_words] += np.bincount(block.indices, both, n_words)
+            pairs = present[:, below] * present[:, self.parent[below]]
+            with_parent[n_words + below] += pairs.sum(axis=0)
+        n_rows = rows.n_rows
+        top_nodes = slice(n_words + tops.start, level.size)
+        rate = on[top_nodes] / n_rows
+        link = chow_liu_parents(binary_information(together / n_rows, rate[:, None], rate[None, :]))
+        parent[top_nodes] = np.where(link >= 0, link + top_nodes.start, -1)
+        with_parent[top_nodes] = together[np.arange(link.size), link]
+        hits = np.stack([on - with_parent, with_parent], axis=1)
+        chance = (hits + 0.5) / (np.stack([n_rows - on[parent], on[parent]], axis=1) + 1)
+        alone = parent < 0
+        chance[alone] = ((on[alone] + 0.5) / (n_rows + 1))[:, None]
+        cpt = np.stack([1.0 - chance, chance], axis=2)
+        names = (*rule.names, *(topics or latent_names(level, set(rule.names))))
+        return LatentTree(parent.astype(np.int32), level, cpt, names, rule)
+
+
+def proportions(values: Floats) -> Floats:
+    """Rows that sum to 1; rows of 0 stay."""
+    return np.asarray(values / np.maximum(values.sum(axis=1, keepdims=True), 1e-12))
