@@ -98,8 +98,8 @@ def test_behaviour_is_that_of_the_recipe(name: str) -> None:
         for key, value in wanted.items()
     }
     assert found == close, (
-        "behaviour changed: if on purpose, write the next recipe beside what it alters in reproduce/__init__.py, and run "
-        "`python -m tests.test_canaries`"
+        "behaviour changed: if on purpose, write the next recipe beside what it alters in reproduce/__init__.py "
+        "and run `python -m tests.test_canaries`"
     )
 
 
