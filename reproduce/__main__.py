@@ -22,6 +22,7 @@ from reproduce.analysis import (
 )
 from reproduce.data import DATA, check_files, fold_of, load
 from reproduce.experiments import EXPERIMENTS, Experiment, quick
+from reproduce.networks import shape_of
 from reproduce.rivals import RIVALS, split_name
 from reproduce.runs import FIELDS, RUNS, Cell, is_current, measure, read_runs, run_cells, unpack
 from tsenet.errors import DataError
@@ -74,6 +75,7 @@ def _add_changes(command: argparse.ArgumentParser) -> None:
     """Options that change what an experiment measures."""
     for name in ("data", "rivals", "labels"):
         command.add_argument(f"--{name}", help="only these, separated by commas")
+    command.add_argument("--shapes", help="dense shapes of which `best` is one, likewise")
     command.add_argument("--rows", type=int, help="fit to this many of the training rows")
     command.add_argument("--seeds", type=int, help="number of seeds instead of the experiment's")
 
@@ -134,12 +136,21 @@ def _changed(experiment: Experiment, chosen: argparse.Namespace) -> Experiment:
             split_name(name)
         changes["headline"] = tuple(r for r in experiment.headline if r in changes["rivals"])
     if chosen.labels:
-        counts = [None if text == "all" else int(text) for text in chosen.labels.split(",")]
-        changes["labels"] = tuple(counts)
+        changes["labels"] = tuple(map(_n_labels, chosen.labels.split(",")))
+    if chosen.shapes:
+        changes["shapes"] = tuple(chosen.shapes.split(","))
+        for shape in changes["shapes"]:
+            shape_of(shape, 2)
     if chosen.seeds:
         changes |= {"n_seeds": chosen.seeds, "headline": ()}
     experiment = replace(experiment, **changes)
     return experiment if chosen.rows is None else experiment.with_rows(chosen.rows)
+
+
+def _n_labels(text: str) -> int | None:
+    if text != "all" and not text.isdecimal():
+        raise DataError(f"{text!r} is no number of labels: write 100,400 or all")
+    return None if text == "all" else int(text)
 
 
 def _need_data(experiment: Experiment) -> None:

@@ -504,7 +504,9 @@ def tasks_table(results: Results, experiment: Experiment) -> str:
         ["mean without shared compounds", *(f"{column.mean():.4f}" for column in without.values())]
     )
     theirs = [
-        f"{published[r].score:.4f} ± {published[r].sd:.4f}" if r in published else "–"
+        f"{known.score:.4f} ± {known.sd:.4f}"
+        if (known := published.get(_published_name(r)))
+        else "–"
         for r in scores
     ]
     body.append(["mean in the paper", *theirs])

@@ -200,6 +200,8 @@ def test_commands(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
         (["table3", "--data", "nothing"], "no data set 'nothing': choose from ag_news"),
         (["table3", "--rivals", "fnm"], "no rival 'fnm': choose from tsenet"),
         (["table3", "--data", "subj", "--rivals", "fnn:big"], "'big' is no shape: write 2048x3"),
+        (["table3", "--shapes", "512x1,big"], "'big' is no shape: write 2048x3"),
+        (["table3", "--labels", "ten"], "'ten' is no number of labels: write 100,400 or all"),
         (["table3"], "paper-ag_news: paper/ag_news-train.csv.xz"),
     ],
 )
@@ -229,6 +231,18 @@ def test_table_3_is_one_command(
     printed = capsys.readouterr().out
     for row in ("TSE-Net (paper), max_epochs 2", "FNN 16x2", "Pruned FNN 16x2, rounds 1"):
         assert f"| {row}" in printed, printed
+
+
+def test_the_shapes_of_the_grid_can_be_named(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "runs.jsonl")
+    options = ["--data", "subj", "--rows", "90", "--seeds", "1", "--shapes", "3x1,24x1"]
+    best = "fnn:best:weighting=counts"
+    assert main(["table3", *options, "--rivals", best, "--runs", path]) == 0
+    ranked = [run["rival"] for run in read_runs(Path(path)) if run["part"] == "validation"]
+    assert ranked == ["fnn:3x1:weighting=counts", "fnn:24x1:weighting=counts"]
+    assert "| FNN " in capsys.readouterr().out
 
 
 def test_units_of_images_are_wide_or_high() -> None:
