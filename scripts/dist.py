@@ -1,8 +1,8 @@
 """Build and check a release: ``make dist`` runs this with the tools of ``scripts/dist-requirements.txt``.
 
 Writes wheel, source archive, ``*.cdx.json`` (the SBOM: what an install of the wheel with training brings, CycloneDX)
-and, where the database of known vulnerabilities can be reached, ``*.audit.json`` into ``dist/``. Stops at the first
-check that fails.
+and, where the database of known vulnerabilities can be reached, ``*.audit.json`` into ``dist/``; for a tag also
+``NOTES.md``, its section of the changelog. Stops at the first check that fails.
 """
 
 from __future__ import annotations
@@ -37,6 +37,24 @@ def run(*command: str | Path) -> None:
     print("+", *command, flush=True)
     if subprocess.run([str(part) for part in command], cwd=ROOT, check=False).returncode != 0:
         raise CheckFailedError(f"{Path(command[0]).name} failed, see above")
+
+
+def notes(changelog: str, tag: str, version: str) -> str:
+    """Return the changelog's section of a tagged version, which must be this one and have a date."""
+    if tag != f"v{version}":
+        raise CheckFailedError(f"the tag {tag} is not of this version, v{version}")
+    heading = rf"^## \[{re.escape(version)}\] - \d{{4}}-\d\d-\d\d$"
+    section = re.search(rf"{heading}\n(.*?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL)
+    if section is None:
+        raise CheckFailedError(f"CHANGELOG.md has no heading '## [{version}] - YYYY-MM-DD'")
+    return section[1].strip() + "\n"
+
+
+def version_of_source() -> str:
+    """Return the version that the build writes into the metadata."""
+    source = (ROOT / "src" / "tsenet" / "__init__.py").read_text("utf-8")
+    (version,) = re.findall(r'^__version__ = "([^"]+)"$', source, re.MULTILINE)
+    return str(version)
 
 
 def tool(module: str, *arguments: str | Path) -> None:
@@ -187,8 +205,11 @@ def main() -> None:
         action="store_true",
         help="fail if the vulnerabilities cannot be looked up",
     )
+    parser.add_argument("--tag", help="check that it names this version, and write NOTES.md")
     options = parser.parse_args()
     try:
+        changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
+        text = notes(changelog, options.tag, version_of_source()) if options.tag else None
         wheel, archive = build()
         tool("twine", "check", "--strict", wheel, archive)
         check_contents(wheel, archive)
@@ -197,6 +218,8 @@ def main() -> None:
         check_examples(python)
         write_sbom(python, wheel)
         audit(python, wheel, options.require_audit)
+        if text is not None:
+            (DIST / "NOTES.md").write_text(text, "utf-8")
     except CheckFailedError as failure:
         raise SystemExit(f"make dist: {failure}") from None
     print("dist/:", ", ".join(sorted(path.name for path in DIST.iterdir())))
