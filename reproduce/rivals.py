@@ -50,7 +50,7 @@ from tsenet import Table, TSENetClassifier, TSENetRegressor
 from tsenet._system.seeds import seed_sequence
 from tsenet.data.words import stop_words_of
 from tsenet.errors import DataError
-from tsenet.expansion.expand import learn_structure
+from tsenet.estimators.structure import learn_structure
 from tsenet.progress import Progress
 
 __all__ = ["RIVALS", "Rival", "make_rival", "n_parameters", "title_of"]

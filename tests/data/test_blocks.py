@@ -15,7 +15,7 @@ import scipy.sparse as sp
 import tsenet
 from tsenet.data import Blocks, open_shards, write_shards
 from tsenet.errors import DataError, TooLargeError
-from tsenet.expansion import expand as expansion
+from tsenet.expansion import context
 from tsenet.skeleton.tree import LatentTree
 
 OPTIONS: dict[str, Any] = {"max_top": 3, "refine_steps": 8, "random_state": 3}
@@ -64,8 +64,8 @@ def test_several_passes_and_drawn_contexts(
         "groups",
         lambda self, need, what: [(k, k + 1) for k in range(len(need))] or [(0, 0)],
     )
-    monkeypatch.setattr("tsenet.expansion.expand.UNITS_PER_TILE", 3)
-    monkeypatch.setattr(expansion, "_MOST_ROWS", 300)
+    monkeypatch.setattr("tsenet.expansion.counts.UNITS_PER_TILE", 3)
+    monkeypatch.setattr(context, "MAX_ROWS", 300)
     check_everything(tree, documents, tmp_path)
 
 

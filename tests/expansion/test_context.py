@@ -8,8 +8,8 @@ import pytest
 import tsenet
 from tsenet.data import Blocks
 from tsenet.data.binary import BinaryRows
-from tsenet.expansion import expand as expansion
-from tsenet.expansion.expand import context_vectors, contexts_above, unit_length
+from tsenet.expansion import context
+from tsenet.expansion.context import context_vectors, contexts_above, unit_length
 
 SEED = np.random.SeedSequence(0)
 
@@ -41,7 +41,7 @@ def test_the_leading_directions_are_kept() -> None:
 
 
 def test_rows_beyond_the_most_are_drawn_by_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expansion, "_MOST_ROWS", 50)
+    monkeypatch.setattr(context, "MAX_ROWS", 50)
     rows = BinaryRows.of_dense(np.random.default_rng(3).random((200, 20)) < 0.3)
     first, again, other = (
         context_vectors(Blocks(rows), np.random.SeedSequence(k)) for k in (0, 0, 1)
@@ -71,7 +71,7 @@ def documents() -> np.ndarray:
 def test_columns_that_never_meet_are_near_if_they_meet_the_same_others(
     documents: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(expansion, "_DIRECTIONS", 2)  # far fewer than columns, as with words
+    monkeypatch.setattr(context, "N_DIRECTIONS", 2)  # far fewer than columns, as with words
     groups = np.array([0] * 5 + [2] * 6 + [-1] + [1] * 12)  # of words that a latent holds
     near = context_vectors(Blocks(BinaryRows.of_dense(documents > 0)), SEED)
     above = contexts_above(near, groups.astype(np.int32), 3)

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import tsenet
 from tests.builders import random_tree
 from tsenet.data import Blocks
 from tsenet.data.binary import BinaryRows
-from tsenet.data.table import Table
-from tsenet.expansion.expand import count_layers, expand, tiles_of, usual_density
+from tsenet.expansion.counts import count_layers, tiles_of
+from tsenet.expansion.expand import expand
 from tsenet.expansion.wiring import Wiring
 from tsenet.progress import Progress
 from tsenet.skeleton.tree import LatentTree
@@ -54,7 +53,7 @@ def tree(table: np.ndarray) -> LatentTree:
 
 def scores_of_level_1(tree: LatentTree, rows: BinaryRows) -> np.ndarray:
     layers, tiles = count_layers(tree, Blocks(rows), 1, 1, Progress())
-    wanted = itertools.islice(tiles, tiles_of(tree.layer_sizes[1]))
+    wanted = itertools.islice(tiles, len(tiles_of(tree.layer_sizes[1])))
     return np.concatenate([layers[0].score(tile) for tile in wanted])
 
 
@@ -184,7 +183,7 @@ def test_log_odds_are_those_of_the_completed_rows(
             without_h = (off.sum() + rate) / (off.size + 1)
             assert weight == pytest.approx(np.log(with_h / without_h), rel=1e-6, abs=1e-6)
     assert not expand(tree, table, **options).has_log_odds
-    monkeypatch.setattr("tsenet.expansion.expand.UNITS_PER_TILE", 5)
+    monkeypatch.setattr("tsenet.expansion.counts.UNITS_PER_TILE", 5)
     assert expand(tree, table, log_odds=True, n_jobs=3, **options) == wiring
 
 
@@ -208,7 +207,7 @@ def test_same_wiring_for_any_thread_count_and_block(
 ) -> None:
     one = expand(tree, table, density=0.2, link_rule=link_rule, random_state=3, n_jobs=1)
     assert expand(tree, table, density=0.2, link_rule=link_rule, random_state=3, n_jobs=3) == one
-    monkeypatch.setattr("tsenet.expansion.expand.UNITS_PER_TILE", 5)
+    monkeypatch.setattr("tsenet.expansion.counts.UNITS_PER_TILE", 5)
     assert expand(tree, table, density=0.2, link_rule=link_rule, random_state=3, n_jobs=2) == one
 
 
@@ -258,17 +257,3 @@ def test_progress_is_told(tree: LatentTree, table: np.ndarray) -> None:
     seen: list[tuple[str, int, int | None]] = []
     expand(tree, table, progress=lambda *step: seen.append(step))
     assert seen[-1] == ("links", sum(tree.layer_sizes[1:]), sum(tree.layer_sizes[1:]))
-
-
-@pytest.mark.parametrize(
-    ("n_latents", "dense", "sparse"),
-    [(2, 1.0, 0.2), (16, 0.25, 0.2), (80, 0.05, 0.1), (400, 0.05, 0.02), (4000, 0.05, 0.005)],
-)
-def test_the_usual_density_lets_enough_latents_read_each_column(
-    n_latents: int, dense: float, sparse: float
-) -> None:
-    tree = random_tree(np.random.default_rng(0), (2 * n_latents, n_latents))
-    values = np.ones((2, 2 * n_latents))
-
-    assert usual_density(Table.of(values), tree) == pytest.approx(dense)
-    assert usual_density(Table.of(sp.csr_array(values)), tree) == pytest.approx(sparse)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, xlogy
 from sklearn.metrics import mutual_info_score
 
 from tests.builders import Bools, Floats, full_information
@@ -188,8 +188,10 @@ def test_compare_assignments_equals_dense_leave_one_out(
             variables, target, layer, soft, hard, PairCounter(BinaryRows.of_dense(on)), workers
         )
     assert (tables.sum(axis=(1, 2, 3)) == len(on)).all()
-    stay = layers.conditional_gains(tables)
-    go = layers.conditional_gains(tables.swapaxes(2, 3))
+    counts = np.arange(len(on) + 1)
+    n_log_n = xlogy(counts, counts)
+    stay = layers.conditional_gains(tables, n_log_n)
+    go = layers.conditional_gains(tables.swapaxes(2, 3), n_log_n)
 
     state = hard.to_dense()
     for b, v in enumerate(variables):

@@ -10,8 +10,8 @@ from scipy.stats import spearmanr
 
 from tests.skeleton.learning import groups, learn
 from tsenet.data.binary import BinaryRows
-from tsenet.skeleton.hlta import RowSums, cut_into_pieces
 from tsenet.skeleton.layers import discovery_gain
+from tsenet.skeleton.pieces import RowSums, cut_into_pieces
 from tsenet.skeleton.tree import LatentTree
 
 N_TOPICS, TOPIC_WORDS = 20, 8

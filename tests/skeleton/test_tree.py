@@ -154,7 +154,7 @@ def test_to_networkx() -> None:
 def test_to_networkx_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "networkx", None)
 
-    with pytest.raises(MissingDependencyError, match=r"tsenet\[plot\]"):
+    with pytest.raises(MissingDependencyError, match="pip install networkx"):
         example().to_networkx()
 
 

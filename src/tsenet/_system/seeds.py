@@ -1,10 +1,11 @@
-"""Turns a ``random_state`` into numpy's seed sequence; global random state is never used."""
+"""Seeds and seeded hashes; global random state is never used."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 def seed_sequence(random_state: Any) -> np.random.SeedSequence:
@@ -26,3 +27,11 @@ def seed_sequence(random_state: Any) -> np.random.SeedSequence:
 def seed_number(seed: np.random.SeedSequence) -> int:
     """A seed of 31 bits, which every generator takes."""
     return int(seed.generate_state(1)[0] >> 1)
+
+
+def splitmix64(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The next number of SplitMix64 from each state: Stafford's mixing function, which passes for random."""
+    z = state + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(z ^ (z >> np.uint64(31)), np.uint64)

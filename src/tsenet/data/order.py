@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from tsenet._system.seeds import splitmix64
+
 # Cells hashed at a time.
 _BLOCK = 1 << 20
 
@@ -39,13 +41,13 @@ def canonical_order(*parts: Any) -> npt.NDArray[np.int64]:
     True
     """
     key = np.zeros(parts[0].shape[0], np.uint64)
-    for number, part in enumerate(parts):
-        key = _mixed(key + np.uint64(number)) + _keys_of(part)
+    for number, array in enumerate(parts):
+        key = splitmix64(key + np.uint64(number)) + _keys_of(array)
     return np.argsort(key, kind="stable").astype(np.int64)
 
 
 def duplicate_groups(values: Any) -> npt.NDArray[np.int64]:
-    """Number the rows so that duplicate rows have the same number.
+    """Give equal rows the same group number.
 
     A split by these groups keeps all copies of a row on one side. If more than half of the rows are copies of others,
     as with a few categorical columns, new rows will be copies of training rows as well; then every row gets its own
@@ -100,7 +102,7 @@ def repeats_of(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.int64] | None
 
 
 def row_draws(values: Any, seed: int) -> npt.NDArray[np.float64]:
-    """Return a number in [0, 1) for each row, uniform over different rows; equal rows have the same.
+    """Hash each row to a uniform number in [0, 1).
 
     Parameters
     ----------
@@ -115,24 +117,24 @@ def row_draws(values: Any, seed: int) -> npt.NDArray[np.float64]:
     >>> bool(draws[0] == draws[2]), bool(draws[0] == draws[1])
     (True, False)
     """
-    salt = _mixed(np.array([seed], np.uint64))
-    return (_mixed(_keys_of(values) + salt) >> np.uint64(11)) / 2.0**53
+    salt = splitmix64(np.array([seed], np.uint64))
+    return (splitmix64(_keys_of(values) + salt) >> np.uint64(11)) / 2.0**53
 
 
-def _keys_of(part: Any) -> npt.NDArray[np.uint64]:
-    """Return a 64-bit hash of each row: (N,)."""
-    if sp.issparse(part):
-        mixed = _mixed(_bits(part.data) + _column_keys(part.shape[1])[part.indices])
-        total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed, dtype=np.uint64)])
-        sums: npt.NDArray[np.uint64] = total[part.indptr[1:]] - total[part.indptr[:-1]]
-        return sums  # modulo 2^64
-    columns = part[:, None] if part.ndim == 1 else part
-    constants = _column_keys(columns.shape[1])
+def _keys_of(values: Any) -> npt.NDArray[np.uint64]:
+    """Hash each row to 64 bits: (N,), the sum of the hashes of its (stored) cells modulo 2^64."""
+    if sp.issparse(values):
+        hashed = splitmix64(_bits(values.data) + _column_keys(values.shape[1])[values.indices])
+        total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashed, dtype=np.uint64)])
+        return np.asarray(total[values.indptr[1:]] - total[values.indptr[:-1]])
+
+    columns = values[:, None] if values.ndim == 1 else values
+    column_keys = _column_keys(columns.shape[1])
     keys = np.empty(columns.shape[0], np.uint64)
     step = max(1, _BLOCK // columns.shape[1])
     for start in range(0, keys.size, step):
-        block = columns[start : start + step]
-        keys[start : start + step] = _mixed(_bits(block) + constants).sum(axis=1, dtype=np.uint64)
+        hashed = splitmix64(_bits(columns[start : start + step]) + column_keys)
+        keys[start : start + step] = hashed.sum(axis=1, dtype=np.uint64)
     return keys
 
 
@@ -144,12 +146,4 @@ def _bits(values: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
 
 
 def _column_keys(n_columns: int) -> npt.NDArray[np.uint64]:
-    return _mixed(np.arange(1, n_columns + 1, dtype=np.uint64))
-
-
-def _mixed(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Mix 64 bits with Stafford's function, as in SplitMix64."""
-    z = bits + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+    return splitmix64(np.arange(1, n_columns + 1, dtype=np.uint64))

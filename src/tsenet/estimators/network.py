@@ -42,7 +42,8 @@ from tsenet.estimators.base import (
     keep_columns,
     tables_of,
 )
-from tsenet.expansion.expand import LinkRule, learn_structure, structure_of_wiring
+from tsenet.estimators.structure import learn_structure, structure_of_wiring
+from tsenet.expansion.expand import LinkRule
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.inputs import Inputs
 from tsenet.network.topology import Activation

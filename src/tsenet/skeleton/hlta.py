@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Sequence
-from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +18,10 @@ from tsenet.skeleton.chow_liu import binary_information, chow_liu_parents
 from tsenet.skeleton.inference import Inference, refine
 from tsenet.skeleton.kernels.island_kernels import IslandOptions
 from tsenet.skeleton.layers import Layer, SoftRows, learn_layer
+from tsenet.skeleton.pieces import RowSums, cut_blocks, cut_into_pieces
 from tsenet.skeleton.tree import LatentTree, latent_names, node_marginals
 
 logger = logging.getLogger("tsenet")
-
-PIECE_SIZE = 30  # words in a piece, if the size is chosen automatically
-# Rows are cut automatically if the standard deviation of their lengths is above this share of the mean, and if they
-# hold at most this share of all variables, as documents do.
-UNEVEN, FEW = 0.6, 0.1
 
 
 def learn_tree(
@@ -130,27 +124,20 @@ def learn_tree(
     >>> sorted(group.tolist() for group in tree.groups(1))
     [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
     """
-    size = 2 if piece_size in (None, "auto", 0) else piece_size
-    n_sampled = 2 if structure_samples is None else structure_samples
-    allowed = {
-        f"max_island must be 2 to 63, not {max_island}": 2 <= max_island <= 63,
-        f"max_top must be at least 1, not {max_top}": max_top >= 1,
-        f"ud_threshold must be a finite number, not {ud_threshold}": np.isfinite(ud_threshold),
-        f"structure_samples must be None or at least 2, not {structure_samples}": n_sampled >= 2,
-        f"refine_steps must be at least 0, not {refine_steps}": refine_steps >= 0,
-        f"em_restarts must be at least 1, not {em_restarts}": em_restarts >= 1,
-        f"completion must be 'island' or 'layer', not {completion!r}": completion
-        in ("island", "layer"),
-        f"ties must be 'positive' or 'any', not {ties!r}": ties in ("positive", "any"),
-        f"piece_size must be 'auto', None, 0 or at least 2, not {piece_size!r}": (
-            not isinstance(size, str) and size >= 2
-        ),
-    }
-    for complaint, holds in allowed.items():
-        if not holds:
-            raise ValueError(complaint)
+    _check_options(
+        max_island=max_island,
+        max_top=max_top,
+        ud_threshold=ud_threshold,
+        structure_samples=structure_samples,
+        refine_steps=refine_steps,
+        em_restarts=em_restarts,
+        completion=completion,
+        ties=ties,
+        piece_size=piece_size,
+    )
+    is_positive = ties == "positive"
     islands = IslandOptions(
-        max_island, float(ud_threshold), correlation_test, em_restarts, ties == "positive"
+        max_island, float(ud_threshold), correlation_test, em_restarts, is_positive
     )
     sample_seed, layer_seed, refine_seed = seed_sequence(random_state).spawn(3)
     with (
@@ -158,6 +145,7 @@ def learn_tree(
         as_progress(progress) as report,
         in_blocks(X, client) as blocks,
     ):
+        # The rows: binary, and cut into pieces if their lengths vary.
         structure_samples = blocks.structure_rows(structure_samples)
         rule = learn_rule(blocks)
         rows = blocks.then(rule.apply)
@@ -168,18 +156,54 @@ def learn_tree(
             rows, sums, structure_samples, piece_size or None, sample_seed, report
         )
 
-        linked = completion == "layer"
-        layers, top = _stack(sample, islands, max_top, linked, layer_seed, workers, report, rows)
-        parent, level, cpt = assemble(sums.counts, rows.n_rows, layers, top, islands.positive)
+        # The structure, layer by layer.
+        is_linked = completion == "layer"
+        layers, top = _stack(sample, islands, max_top, is_linked, layer_seed, workers, report, rows)
+        parent, level, cpt = assemble(sums.counts, rows.n_rows, layers, top, is_positive)
         names = (*rule.names, *latent_names(level, set(rule.names)))
         tree = LatentTree(parent, level, cpt, names, rule)
+
+        # All probabilities together.
         if refine_steps and tree.n_latents:
             rng = np.random.default_rng(refine_seed)
-            cpt = refine(pieces, tree, refine_steps, rng, workers, report, islands.positive)
-            cpt = in_order(parent, level, cpt, islands.positive)
+            cpt = refine(pieces, tree, refine_steps, rng, workers, report, is_positive)
+            cpt = in_order(parent, level, cpt, is_positive)
             tree = LatentTree(parent, level, cpt, names, rule)
     logger.info("learned %r", tree)
     return tree
+
+
+def _check_options(
+    *,
+    max_island: int,
+    max_top: int,
+    ud_threshold: float,
+    structure_samples: int | None,
+    refine_steps: int,
+    em_restarts: int,
+    completion: str,
+    ties: str,
+    piece_size: int | str | None,
+) -> None:
+    """Refuse options of :func:`learn_tree` that are out of range."""
+    if not 2 <= max_island <= 63:
+        raise ValueError(f"max_island must be 2 to 63, not {max_island}")
+    if max_top < 1:
+        raise ValueError(f"max_top must be at least 1, not {max_top}")
+    if not np.isfinite(ud_threshold):
+        raise ValueError(f"ud_threshold must be a finite number, not {ud_threshold}")
+    if structure_samples is not None and structure_samples < 2:
+        raise ValueError(f"structure_samples must be None or at least 2, not {structure_samples}")
+    if refine_steps < 0:
+        raise ValueError(f"refine_steps must be at least 0, not {refine_steps}")
+    if em_restarts < 1:
+        raise ValueError(f"em_restarts must be at least 1, not {em_restarts}")
+    if completion not in ("island", "layer"):
+        raise ValueError(f"completion must be 'island' or 'layer', not {completion!r}")
+    if ties not in ("positive", "any"):
+        raise ValueError(f"ties must be 'positive' or 'any', not {ties!r}")
+    if piece_size not in (None, "auto", 0) and (isinstance(piece_size, str) or piece_size < 2):
+        raise ValueError(f"piece_size must be 'auto', None, 0 or at least 2, not {piece_size!r}")
 
 
 def _structure_rows(
@@ -191,19 +215,21 @@ def _structure_rows(
     progress: Progress,
 ) -> tuple[Blocks, BinaryRows]:
     """The pieces of all rows, and those of the rows from which the structure is learned, in memory."""
-    constant = (sums.counts == 0) | (sums.counts == rows.n_rows)
-    if constant.any():
-        logger.info("%d of %d variables are constant", constant.sum(), constant.size)
+    is_constant = (sums.counts == 0) | (sums.counts == rows.n_rows)
+    if is_constant.any():
+        logger.info("%d of %d variables are constant", is_constant.sum(), is_constant.size)
+
     key = _key(seed.spawn(1)[0])
     pieces = cut_blocks(rows, sums, piece_size, key, progress)
     if pieces.n_rows != rows.n_rows:
         logger.info("%d rows are cut into %d pieces", rows.n_rows, pieces.n_rows)
+
     stage = "rows of the structure sample"
     if n_sampled is None or n_sampled >= rows.n_rows:
         return pieces, pieces.take(stage=stage, progress=progress)
-    drawn = np.random.default_rng(seed).choice(rows.n_rows, n_sampled, replace=False)
-    chosen = rows.take(np.sort(drawn), stage=stage, progress=progress)
-    return pieces, cut_into_pieces(chosen, piece_size, key)
+    numbers = np.random.default_rng(seed).choice(rows.n_rows, n_sampled, replace=False)
+    sample = rows.take(np.sort(numbers), stage=stage, progress=progress)
+    return pieces, cut_into_pieces(sample, piece_size, key)
 
 
 def _key(seed: np.random.SeedSequence) -> int:
@@ -215,7 +241,7 @@ def _stack(
     rows: BinaryRows,
     options: IslandOptions,
     max_top: int,
-    linked: bool,
+    is_linked: bool,
     seeds: np.random.SeedSequence,
     workers: Workers,
     progress: Progress,
@@ -223,18 +249,17 @@ def _stack(
 ) -> tuple[list[Layer], SoftRows | None]:
     """Learn layers, each from the completed data of the one below, until the top one is small enough.
 
-    With ``linked``, data are completed in the layer's linked model. The workers of ``blocks`` help with the first
+    With ``is_linked``, data are completed in the layer's linked model. The workers of ``blocks`` help with the first
     layer. The second result are the posteriors of the top layer's latents.
     """
     layers: list[Layer] = []
     top: SoftRows | None = None
     while not layers or layers[-1].n_latents > max_top:
-        if top is not None:
-            rows = (
-                linked_states(rows, layers[-1], top, options.positive, workers)
-                if linked
-                else top.hard()
-            )
+        if top is not None and is_linked:
+            rows = linked_states(rows, layers[-1], top, options.positive, workers)
+        elif top is not None:
+            rows = top.hard()
+
         learned = learn_layer(
             rows,
             options,
@@ -244,14 +269,18 @@ def _stack(
             of_latents=bool(layers),
             blocks=None if layers else blocks,
         )
-        if learned is None or (layers and learned[0].n_latents >= layers[-1].n_latents):
+        if learned is None:
             break
-        layers.append(learned[0])
-        top = learned[1]
-        logger.info("layer %d: %d latents", len(layers), layers[-1].n_latents)
+        layer, posteriors = learned
+        if layers and layer.n_latents >= layers[-1].n_latents:
+            break
+        layers.append(layer)
+        top = posteriors
+        logger.info("layer %d: %d latents", len(layers), layer.n_latents)
+
     if layers and layers[-1].n_latents > max_top:
         logger.warning(
-            "stopped at %d latents, more than max_top=%d: these are hardly correlated any more",
+            "stopped at %d latents, more than max_top=%d: the remaining latents are nearly uncorrelated",
             layers[-1].n_latents,
             max_top,
         )
@@ -275,19 +304,25 @@ def assemble(
     n_nodes = int(starts[-1])
     parent = np.full(n_nodes, -1, np.int32)
     level = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+
+    # P(node is on | state of its parent), (M, 2): of a node without a parent, its marginal twice.
     on = np.empty((n_nodes, 2))
     on[: sizes[0]] = ((counts + 0.5) / (n_rows + 1.0))[:, None]
-    for below, layer in enumerate(layers):
-        here = slice(starts[below], starts[below + 1])
-        on[starts[below + 1] : starts[below + 2]] = layer.prior[:, None]
+    for k, layer in enumerate(layers):
+        lower = slice(starts[k], starts[k + 1])
+        upper = slice(starts[k + 1], starts[k + 2])
+        on[upper] = layer.prior[:, None]
         placed = np.flatnonzero(layer.latent_of >= 0)
-        parent[here][placed] = layer.latent_of[placed] + starts[below + 1]
-        on[here][placed] = layer.table[placed]
+        parent[lower][placed] = layer.latent_of[placed] + starts[k + 1]
+        on[lower][placed] = layer.table[placed]
+
+    # The latents of the top level are linked to each other.
     if top is not None:
-        here = slice(int(starts[-2]), n_nodes)
-        above, on[here] = link_latents(top, positive)
-        parent[here] = np.where(above >= 0, above + starts[-2], -1)
-    cpt = np.stack([1.0 - on, on], axis=2)
+        highest = slice(int(starts[-2]), n_nodes)
+        parent_within, on[highest] = link_latents(top, positive)
+        parent[highest] = np.where(parent_within >= 0, parent_within + starts[-2], -1)
+
+    cpt = np.stack([1.0 - on, on], axis=2)  # (M, 2, 2)
     return parent, level, in_order(parent, level, cpt, positive)
 
 
@@ -298,13 +333,13 @@ def linked_states(
 
     In this model the latents are linked as a Chow–Liu tree. ``soft`` are their posteriors given their own groups.
     """
-    parents, rate = link_latents(soft, positive)
     n_variables = layer.latent_of.size
-    own = np.where(layer.latent_of >= 0, layer.latent_of + n_variables, -1)
-    linked = np.where(parents >= 0, parents + n_variables, -1)
+    link, rate = link_latents(soft, positive)
+    parent_of_variable = np.where(layer.latent_of >= 0, layer.latent_of + n_variables, -1)
+    parent_of_latent = np.where(link >= 0, link + n_variables, -1)
     on = np.concatenate([layer.table, rate])
     cpt = np.stack([1.0 - on, on], axis=2)
-    model = Inference.of(np.concatenate([own, linked]), cpt, n_variables)
+    model = Inference.of(np.concatenate([parent_of_variable, parent_of_latent]), cpt, n_variables)
     return model.likelier_states(rows, workers)
 
 
@@ -315,17 +350,19 @@ def link_latents(
 
     P(Y, Y') ∝ Σ_d P(Y|d)·P(Y'|d). With ``positive``, latents that exclude each other are not linked.
     """
-    both, mean = soft.moments()
+    both, mean = soft.moments()  # (L, L) and (L,)
     information = binary_information(both, mean[:, None], mean[None, :])
     if positive:
         information[both <= np.outer(mean, mean)] = 0.0
     parents = chow_liu_parents(information)
+
+    # P(Y=1 | parent off) and P(Y=1 | parent on); of a root, P(Y=1).
     joint = both[np.arange(parents.size), parents]
-    above = mean[parents]
-    rate = np.stack([(mean - joint) / (1.0 - above), joint / above], axis=1)
+    parent_mean = mean[parents]
+    rate = np.stack([(mean - joint) / (1.0 - parent_mean), joint / parent_mean], axis=1)
     rate = np.where(parents[:, None] >= 0, rate, mean[:, None])
-    low = 0.5 / (soft.n_rows + 1)
-    return parents, np.clip(rate, low, 1.0 - low)
+    lowest = 0.5 / (soft.n_rows + 1)  # half a row: no probability is 0 or 1
+    return parents, np.clip(rate, lowest, 1.0 - lowest)
 
 
 def in_order(
@@ -336,139 +373,19 @@ def in_order(
     With ``positive``, a latent that would still be less likely when its parent is on becomes independent of it.
     """
     cpt = cpt.copy()
-    for here in range(1, int(level.max()) + 1):
-        below = np.flatnonzero((level == here - 1) & (parent >= 0))
-        rise = cpt[below, 1, 1] - cpt[below, 0, 1]
-        total = np.bincount(parent[below], weights=rise, minlength=parent.size)
-        swap = (total < 0) & (level == here)
-        cpt[swap] = cpt[swap][:, :, ::-1]
-        children = (parent >= 0) & swap[parent]
-        cpt[children] = cpt[children][:, ::-1, :]
+    for k in range(1, int(level.max()) + 1):
+        children = np.flatnonzero((level == k - 1) & (parent >= 0))
+        rise = cpt[children, 1, 1] - cpt[children, 0, 1]
+        total_rise = np.bincount(parent[children], weights=rise, minlength=parent.size)
+
+        # The state is the second axis of the latent's own table, and the first of its children's.
+        is_swapped = (total_rise < 0) & (level == k)
+        cpt[is_swapped] = cpt[is_swapped][:, :, ::-1]
+        is_child = (parent >= 0) & is_swapped[parent]
+        cpt[is_child] = cpt[is_child][:, ::-1, :]
+
     if positive:
-        negative = (parent >= 0) & (level > 0) & (cpt[:, 1, 1] < cpt[:, 0, 1])
-        if negative.any():
-            cpt[negative] = node_marginals(parent, cpt)[negative][:, None, :]
+        is_negative = (parent >= 0) & (level > 0) & (cpt[:, 1, 1] < cpt[:, 0, 1])
+        if is_negative.any():
+            cpt[is_negative] = node_marginals(parent, cpt)[is_negative][:, None, :]
     return cpt
-
-
-# ---- pieces of documents: in a long document nearly every word is more likely, so the lengths of documents correlate
-# all words, and the groups and latents found are partly about length. Rows cut into pieces of about equal size do not
-# have this correlation, and no data are lost (docs/decisions.md).
-
-
-class RowSums(NamedTuple):
-    """Sums over binary rows.
-
-    Attributes
-    ----------
-    total, squares : int
-        Sum of the lengths of the rows (how many variables are on in each), and of their squares.
-    longest : int
-        Length of the longest row.
-    counts : int64 (V,)
-        In how many rows each variable is on.
-    """
-
-    total: int
-    squares: int
-    longest: int
-    counts: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, rows: BinaryRows) -> RowSums:
-        """The sums over one block."""
-        lengths = np.diff(rows.indptr)
-        squares, longest = int(lengths @ lengths), int(lengths.max(initial=0))
-        return cls(rows.nnz, squares, longest, rows.counts())
-
-    def combine(self, other: RowSums) -> RowSums:
-        """The sums over the rows of both."""
-        return RowSums(
-            self.total + other.total,
-            self.squares + other.squares,
-            max(self.longest, other.longest),
-            self.counts + other.counts,
-        )
-
-    def piece_size(self, n_rows: int) -> int | None:
-        """Size of the pieces if none is given: None where rows vary little in length or hold many of the variables."""
-        mean = self.total / n_rows
-        deviation = math.sqrt(n_rows * self.squares - self.total**2) / n_rows
-        is_cut = deviation > UNEVEN * mean and mean <= FEW * self.counts.size
-        return PIECE_SIZE if is_cut else None
-
-
-def cut_blocks(
-    rows: Blocks, sums: RowSums, size: int | None, key: int, progress: Progress
-) -> Blocks:
-    """The pieces of all rows, as :func:`cut_into_pieces` makes them of one block."""
-    if size is None or sums.longest <= size:
-        return rows
-    dropped = sums.counts == rows.n_rows
-    count = partial(_count_pieces, dropped, size)
-    n_pieces = list(rows.map(count, stage="counting pieces", progress=progress))
-    return rows.then(partial(_cut, dropped, size, key), sizes=n_pieces)
-
-
-def cut_into_pieces(rows: BinaryRows, size: int | None, key: int) -> BinaryRows:
-    """Cut rows with more than ``size`` items into pieces of about equal size; shorter rows stay whole.
-
-    Parameters
-    ----------
-    rows : BinaryRows
-    size : int or None
-        Most items in a piece; None leaves all rows whole. A variable that is on in every row is left out of the
-        pieces if any row is cut: it stays constant.
-    key : int
-        Seed of the division, below 2⁶².
-
-    Returns
-    -------
-    BinaryRows
-        The pieces, in the order of their rows; ``rows`` itself if no row is longer than ``size``.
-    """
-    if size is None or np.diff(rows.indptr).max(initial=0) <= size:
-        return rows
-    return _cut(rows.counts() == rows.n_rows, size, key, rows)
-
-
-def _cut(dropped: NDArray[np.bool_], size: int, key: int, rows: BinaryRows) -> BinaryRows:
-    """Cut rows into pieces, leaving out some variables (V,); a row's pieces depend on no other row."""
-    kept = ~dropped[rows.indices]
-    rows = BinaryRows(_ends(dropped, rows), rows.indices[kept], rows.n_columns)
-    length = np.diff(rows.indptr)
-    n_pieces = _pieces_per_row(length, size)
-    row = np.repeat(np.arange(rows.n_rows), length)
-    # A row's own key is a sum over its items, so that where an item goes depends on the row's items alone.
-    ends = np.concatenate([[np.uint64(0)], np.cumsum(_mixed(rows.indices, np.uint64(key)))])
-    own_key = ends[rows.indptr[1:]] - ends[rows.indptr[:-1]]
-    order = np.lexsort((_mixed(rows.indices, own_key[row]), row))
-    rank = np.arange(rows.nnz) - rows.indptr[row]
-    piece = np.empty(rows.nnz, np.int64)
-    piece[order] = (rank * n_pieces[row] + n_pieces[row] - 1) // length[row]
-    piece += (np.cumsum(n_pieces) - n_pieces)[row]
-    items = rows.indices[np.argsort(piece, kind="stable")]
-    sizes = np.bincount(piece, minlength=int(n_pieces.sum()))
-    return BinaryRows(np.concatenate([[0], np.cumsum(sizes)]), items, rows.n_columns)
-
-
-def _mixed(items: NDArray[np.int32], key: Any) -> NDArray[np.uint64]:
-    """Numbers that depend on (key, item) alone and look random: splitmix64's finaliser."""
-    z = key + np.uint64(0x9E3779B97F4A7C15) * (items.astype(np.uint64) + np.uint64(1))
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(z ^ (z >> np.uint64(31)), np.uint64)
-
-
-def _pieces_per_row(lengths: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Pieces of each row: the least number with which none holds more than ``size`` items."""
-    return np.maximum(1, -(-lengths // size))
-
-
-def _ends(dropped: NDArray[np.bool_], rows: BinaryRows) -> NDArray[np.int64]:
-    """Where the rows end without some variables (V,)."""
-    return np.concatenate([[0], np.cumsum(~dropped[rows.indices])])[rows.indptr]
-
-
-def _count_pieces(dropped: NDArray[np.bool_], size: int, rows: BinaryRows) -> int:
-    return int(_pieces_per_row(np.diff(_ends(dropped, rows)), size).sum())

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.special import chdtrc, chdtri, expit, xlogy
+from scipy.special import chdtrc, chdtri, expit
 
 from tsenet._system.threads import Workers, chunks_of_equal_work
 from tsenet.data.binary import BinaryRows
 from tsenet.data.blocks import Blocks
 from tsenet.progress import Progress
+from tsenet.skeleton.chow_liu import counted_information
 from tsenet.skeleton.information import CHUNK_WORK, PairCounter, pair_information
 from tsenet.skeleton.kernels.csr import Csr
 from tsenet.skeleton.kernels.island_kernels import (
@@ -351,7 +352,8 @@ def _reassign(
     met = best >= 0
     placed, best, joint = placed[met], best[met], joint[met]
     tables = _compare(placed, best, layer, soft, hard, counter, workers)
-    stay, go = conditional_gains(tables), conditional_gains(tables.swapaxes(2, 3))
+    stay = conditional_gains(tables, counter.data.xlogx)
+    go = conditional_gains(tables.swapaxes(2, 3), counter.data.xlogx)
     bar = np.log(soft.n_rows) + options.ud_threshold
     moves = ((stay <= bar) & (go > bar)) | alone[placed]
     layer = _move(layer, placed[moves], best[moves], joint[moves], hard.counts(), counter)
@@ -410,12 +412,20 @@ def _compare(
     return out
 
 
-def conditional_gains(tables: NDArray[np.int64]) -> NDArray[np.float64]:
-    """N · I(first; second | third) in nats of tables of counts (B, 2, 2, 2): (B,)."""
-    total = np.zeros(tables.shape[0])
-    for axes, sign in (((), 1.0), ((1,), -1.0), ((2,), -1.0), ((1, 2), 1.0)):
-        n = tables.sum(axis=axes, keepdims=True)
-        total += sign * xlogy(n, n).sum(axis=(1, 2, 3))
+def conditional_gains(
+    tables: NDArray[np.int64], n_log_n: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """N · I(first; second | third) in nats of tables of counts (B, 2, 2, 2): (B,).
+
+    ``n_log_n`` (at least N + 1,) is n·ln n of every number of rows.
+    """
+    total = np.zeros(len(tables))
+    for state in range(2):
+        n = tables[:, :, :, state]  # (B, 2, 2)
+        n_first = n[:, 1, :].sum(axis=1)
+        n_second = n[:, :, 1].sum(axis=1)
+        n_rows = n.sum(axis=(1, 2))
+        total += counted_information(n[:, 1, 1], n_first, n_second, n_rows, n_log_n)
     return np.maximum(total, 0.0)
 
 
