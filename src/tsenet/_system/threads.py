@@ -10,7 +10,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from functools import lru_cache
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,3 +89,16 @@ def torch_threads(n_threads: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def blas_threads(n_threads: int) -> Any:
+    """Let NumPy's and SciPy's BLAS use this many threads in a block of code."""
+    return _libraries().limit(limits=n_threads, user_api="blas")
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> Any:
+    """The BLAS libraries; finding them takes milliseconds."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -60,28 +60,30 @@ class Inputs:
         n_rows = len(self)
         return np.unique(np.linspace(0, n_rows - 1, min(n_rows, at_most)).astype(np.int64))
 
-    def batch(
+    def take(
         self, rows: NDArray[np.int64] | None = None, dropout: float = 0.0, key: int = 0
-    ) -> Batch:
-        """Return some rows, in the order asked for, or all; with dropout a share of the values is 0.
+    ) -> Any:
+        """Return some rows, in the order asked for, or all, dense or CSR; with dropout a share of the values is 0.
 
         The others are enlarged, so that sums stay as large on average. The ``key`` chooses the values.
         """
-        import torch
-
-        from tsenet.network.sparse_linear import DropoutMask, SparseBatch
+        from tsenet.network.sparse_linear import DropoutMask
 
         chosen: Any = self.values if rows is None else self.values[rows]
+        if not dropout:
+            return chosen
         values = chosen.data if self.is_sparse else chosen
-        if dropout:
-            drawn = DropoutMask(dropout, np.random.Generator(np.random.SFC64(key)))
-            values = values * drawn.factors(values.shape)
-        tensor = torch.from_numpy(values)
+        drawn = DropoutMask(dropout, np.random.Generator(np.random.SFC64(key)))
+        values = values * drawn.factors(values.shape)
         if not self.is_sparse:
-            return tensor
-        start, columns = chosen.indptr.astype(np.int64), chosen.indices.astype(np.int32, copy=False)
-        parts = torch.from_numpy(start), torch.from_numpy(columns)
-        return SparseBatch(*parts, tensor, self.n_columns)
+            return values
+        return csr_array((values, chosen.indices, chosen.indptr), shape=chosen.shape)
+
+    def batch(self, rows: NDArray[np.int64] | None = None) -> Batch:
+        """Return some rows, in the order asked for, or all, for torch."""
+        from tsenet.network.sparse_linear import batch_of
+
+        return batch_of(self.take(rows))
 
 
 def is_bag(values: NDArray[np.float32] | csr_array) -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from tsenet._system.threads import Workers, chunks
+from tsenet._system.threads import Workers, blas_threads, chunks
 from tsenet.network.inputs import Inputs
 from tsenet.network.topology import Activation, Block, Topology
 
@@ -71,7 +71,7 @@ class Predictor:
         def run(bounds: tuple[int, int]) -> NDArray[Any]:
             return keep(self.layers(values[slice(*bounds)]))
 
-        with _libraries().limit(limits=1, user_api="blas"), Workers(n_jobs) as workers:
+        with blas_threads(1), Workers(n_jobs) as workers:
             return list(workers.map(run, chunks(values.shape[0], _CHUNK_ROWS)))
 
     # ---- one pass
@@ -180,11 +180,3 @@ def activated(z: Floats, activation: Activation) -> Floats:
     z *= 0.5
     z += 0.5
     return z
-
-
-@lru_cache(maxsize=1)
-def _libraries() -> Any:
-    """The BLAS libraries; finding them takes milliseconds."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()

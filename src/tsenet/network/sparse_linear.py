@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from math import prod
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from torch import nn
 from torch.autograd.function import once_differentiable
 
@@ -53,6 +53,18 @@ class SparseBatch(NamedTuple):
 
 
 Batch: TypeAlias = torch.Tensor | SparseBatch
+
+
+def batch_of(rows: NDArray[Any] | csr_array) -> Batch:
+    """Rows (B, D), dense or CSR, as torch reads them."""
+    if isinstance(rows, np.ndarray):
+        return torch.from_numpy(rows)
+    return SparseBatch(
+        torch.from_numpy(rows.indptr.astype(np.int64)),
+        torch.from_numpy(rows.indices.astype(np.int32, copy=False)),
+        torch.from_numpy(rows.data),
+        rows.shape[1],
+    )
 
 
 class DropoutMask:
@@ -172,7 +184,7 @@ class _Layer(torch.autograd.Function):
         weights, biases = _array(weight).reshape(-1, links.k), _array(bias)
         ctx.is_sparse = isinstance(x, SparseBatch)
         n_rows = x.n_rows if isinstance(x, SparseBatch) else x.shape[1]
-        out = StepMemory.new((links.n_units, n_rows), weights.dtype)
+        out = np.empty((links.n_units, n_rows), weights.dtype)
         if isinstance(x, SparseBatch):
             ctx.rows = tuple(_array(part) for part in x[:3])
             kernels.rows_forward(ctx.rows, links.by_input, weights, biases, out)
@@ -196,16 +208,16 @@ class _Layer(torch.autograd.Function):
         weight = flat.reshape(-1, links.k)
         delta = _array(grad)
         if ctx.rectify:
-            delta = StepMemory.new(active.shape, active.dtype)
+            delta = np.empty(active.shape, active.dtype)
             kernels.activate_backward(ctx.scale, active, _array(grad), delta)
-        gradient = StepMemory.new(weight.shape, weight.dtype)
+        gradient = np.empty(weight.shape, weight.dtype)
         gradient.fill(0)
         moved = None
         if ctx.is_sparse:
             kernels.rows_backward(ctx.rows, links.by_input, delta, gradient)
         else:
             shape = ctx.rows.shape if ctx.needs_input_grad[2] else (0, 0)
-            moved = StepMemory.new(shape, weight.dtype)
+            moved = np.empty(shape, weight.dtype)
             moved.fill(0)
             kernels.units_backward(links.by_latent, weight, ctx.rows, delta, gradient, moved)
         return (
@@ -217,40 +229,6 @@ class _Layer(torch.autograd.Function):
 
 
 _layer: Callable[..., torch.Tensor] = _Layer.apply
-
-
-class StepMemory:
-    """Memory that the layers use again in each training step: new large arrays cost more than what is written to them.
-
-    As a context manager around a whole step, from the forward pass until the gradients are used up: nothing that the
-    layers made is valid in the next step.
-    """
-
-    _active = threading.local()
-
-    def __init__(self) -> None:
-        self._bytes, self._used = np.empty(0, np.uint8), 0
-
-    def __enter__(self) -> None:
-        self._active.memory, self._used = self, 0
-
-    def __exit__(self, *_: object) -> None:
-        self._active.memory = None
-        if self._used > self._bytes.size:
-            self._bytes = np.empty(self._used, np.uint8)
-
-    @classmethod
-    def new(cls, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-        """An array with any content, of the active step or of its own."""
-        self = getattr(cls._active, "memory", None)
-        if self is None:
-            return np.empty(shape, dtype)
-        n_bytes = prod(shape) * np.dtype(dtype).itemsize
-        first = self._used
-        self._used += -(-n_bytes // 64) * 64
-        if self._used > self._bytes.size:
-            return np.empty(shape, dtype)
-        return cast(NDArray[Any], self._bytes[first : first + n_bytes].view(dtype).reshape(shape))
 
 
 def _array(tensor: torch.Tensor) -> NDArray[Any]:

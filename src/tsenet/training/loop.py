@@ -1,4 +1,4 @@
-"""Training: steps of a network by torch's autograd and Adam, and the loop over epochs, which keeps the best weights."""
+"""Training: steps of a network by Adam, and the loop over epochs, which keeps the best weights."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from dataclasses import InitVar, dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.optim.adam import adam
 
-from tsenet._system.threads import torch_threads
+from tsenet._system.threads import blas_threads, torch_threads
 from tsenet.errors import DivergenceError
 from tsenet.network.inputs import Inputs
-from tsenet.network.sparse_linear import StepMemory
+from tsenet.network.sparse_linear import batch_of
+from tsenet.network.training_pass import TrainingPass
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress, as_progress
 from tsenet.training.examples import Examples
@@ -37,7 +38,7 @@ logger = logging.getLogger("tsenet.training")
 
 
 class AdamState(NamedTuple):
-    """Running means of the gradient and its square for each weight, and the number of steps taken."""
+    """Running means of the gradient and its square for each array of weights, and the number of steps taken."""
 
     means: list[Tensor]
     squares: list[Tensor]
@@ -51,9 +52,41 @@ class AdamState(NamedTuple):
         return cls(means, squares, [torch.tensor(0.0) for _ in kept])
 
 
+def take_adam_step(
+    weights: list[Tensor],
+    gradients: list[Tensor | None],
+    state: AdamState,
+    learning_rate: float,
+    is_cpu: bool = True,
+) -> None:
+    """Take Adam's step along the gradients; the class `torch.optim.Adam` takes two seconds to import.
+
+    Weights that took no part in the step, those of skip groups that were off, have no gradient and stay as they are.
+    """
+    each = zip(weights, gradients, *state, strict=True)
+    taking_part = [parts for parts in each if parts[1] is not None]
+    moved, slopes, means, squares, n_steps = map(list, zip(*taking_part, strict=True))
+    adam(
+        moved,
+        slopes,
+        means,
+        squares,
+        [],
+        n_steps,
+        fused=is_cpu or None,  # one pass over memory; the default takes many
+        amsgrad=False,
+        beta1=0.9,
+        beta2=0.999,
+        lr=learning_rate,
+        weight_decay=0.0,
+        eps=1e-8,
+        maximize=False,
+    )
+
+
 @dataclass(eq=False)
 class Engine:
-    """Training steps by torch's autograd and Adam.
+    """Training steps by Adam: on a CPU by `TrainingPass`, on other devices by torch's autograd.
 
     On a CPU a step runs on one thread: sums then do not depend on the number of cores, and most networks are too small
     for more. Besides the network's weights, ``adam`` is all that an engine remembers between steps.
@@ -90,56 +123,56 @@ class Engine:
 
     def __post_init__(self, earlier: AdamState | None) -> None:
         self.net.to(self.device).train()
-        self._parameters: list[Tensor] = list(self.net.parameters())
-        self._memory = StepMemory()
-        self.adam = AdamState.zeros(self._parameters) if earlier is None else earlier
+        self._pass = TrainingPass(self.net) if self.device == "cpu" else None
+        self._weights: list[Tensor] = list(self.net.parameters())
+        if self._pass is not None:
+            flat = self._pass.parameters
+            self._weights = _in_two(flat.weights, flat.n_without_skips)
+            self._gradients = _in_two(flat.gradients, flat.n_without_skips)
+        self.adam = AdamState.zeros(self._weights) if earlier is None else earlier
 
     def step(self, batch: Examples, learning_rate: float, step: int) -> float:
         """Take one Adam step on a batch and return its mean loss before it.
 
         ``step`` counts the steps of a run and chooses the dropout masks.
         """
-        with self._memory:
-            self.net.begin_step(self.seed, step)
-            key = (self.seed << 32) + step
-            values = batch.inputs.batch(batch.rows, self.input_dropout, key).to(self.device)
-            outputs: Tensor = self.net(values)  # (B, C)
-            found = outputs.detach().cpu().numpy()
-            loss, slope = self.loss.gradient(found, batch.targets, batch.weights)
-            for parameter in self._parameters:
-                parameter.grad = None
-            outputs.backward(torch.from_numpy(slope).to(self.device))  # type: ignore[no-untyped-call]  # torch's
-            self._take_step(learning_rate)
-            return loss
+        rows = batch.inputs.take(batch.rows, self.input_dropout, (self.seed << 32) + step)
+        gradients: list[Tensor | None]
+        if self._pass is None:
+            loss, gradients = self._by_autograd(rows, batch, step)
+        else:
+            generator = np.random.Generator(np.random.SFC64([self.seed, step]))
+            outputs = self._pass.forward(rows, generator)  # (B, C)
+            loss, slope = self.loss.gradient(outputs, batch.targets, batch.weights)
+            self._pass.backward(slope)
+            gradients = [*self._gradients]
+            if self._pass.skips_are_off:
+                gradients[1] = None
+        take_adam_step(self._weights, gradients, self.adam, learning_rate, self.device == "cpu")
+        return loss
 
-    def _take_step(self, learning_rate: float) -> None:
-        """Take Adam's step along the gradients; the class `torch.optim.Adam` takes two seconds to import.
-
-        Weights that took no part in the step, those of skip groups that were off, stay as they are.
-        """
-        state = zip(self._parameters, *self.adam, strict=True)
-        taking_part = [each for each in state if each[0].grad is not None]
-        parameters, means, squares, n_steps = map(list, zip(*taking_part, strict=True))
-        adam(
-            parameters,
-            [cast(Tensor, parameter.grad) for parameter in parameters],
-            means,
-            squares,
-            [],
-            n_steps,
-            fused=self.device == "cpu" or None,  # one pass over memory; the default takes many
-            amsgrad=False,
-            beta1=0.9,
-            beta2=0.999,
-            lr=learning_rate,
-            weight_decay=0.0,
-            eps=1e-8,
-            maximize=False,
-        )
+    def _by_autograd(
+        self, rows: Any, batch: Examples, step: int
+    ) -> tuple[float, list[Tensor | None]]:
+        """Loss and gradients on other devices."""
+        self.net.begin_step(self.seed, step)
+        outputs: Tensor = self.net(batch_of(rows).to(self.device))  # (B, C)
+        found = outputs.detach().cpu().numpy()
+        loss, slope = self.loss.gradient(found, batch.targets, batch.weights)
+        for parameter in self._weights:
+            parameter.grad = None
+        outputs.backward(torch.from_numpy(slope).to(self.device))  # type: ignore[no-untyped-call]  # torch's
+        return loss, [parameter.grad for parameter in self._weights]
 
     def outputs(self, inputs: Inputs, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Outputs (n, C) of some rows of a table, without dropout; computed on the CPU."""
         return self.net.predictor().outputs(inputs, rows, self.n_jobs)
+
+
+def _in_two(flat: NDArray[Any], n_first: int) -> list[Tensor]:
+    """The parameters of a network without its skip groups, and those of the skip groups, if there are any."""
+    parts = [flat[:n_first], flat[n_first:]]
+    return [torch.from_numpy(part) for part in parts if part.size]
 
 
 # ---- epochs
@@ -228,7 +261,7 @@ def train(
             began = time.perf_counter()
             batches = source.batches(seed, history.n_epochs, n_batches)
             try:
-                with torch_threads(1):
+                with torch_threads(1), blas_threads(1):
                     loss, rate = _epoch(
                         engine, batches, n_batches, options, history, report, after_step
                     )

@@ -253,8 +253,8 @@ class TrainedNetwork:
     net : TSENet
         On the CPU, in evaluation mode.
     history : History
-    adam : AdamState
-        With which training can continue.
+    adam : AdamState or None
+        With which training can continue; None: anew.
     held_out : HeldOut or None
         Examples rows, and outputs for them by models that had not seen them; None where no row was held out.
     of_embeddings : Linear or None
@@ -263,7 +263,7 @@ class TrainedNetwork:
 
     net: TSENet
     history: History
-    adam: AdamState
+    adam: AdamState | None
     held_out: HeldOut | None = None
     of_embeddings: Linear | None = None
 
@@ -617,7 +617,7 @@ class NetworkFit(Trainer):
             net.output.bias.mul_(share[1]).add_(torch.from_numpy(share[0] * linear.bias))
             assert net.linear_skip is not None
             net.linear_skip.copy_(torch.from_numpy(share[0] * linear.weight))
-        trained = replace(trained, net=net.eval(), adam=AdamState.zeros(net.parameters()))
+        trained = replace(trained, net=net.eval(), adam=None)
         if of_embeddings is None or not self.keep_embeddings:
             return trained
         return replace(trained, of_embeddings=of_embeddings.scaled(share[0]))
