@@ -14,7 +14,7 @@ from sklearn import metrics
 
 import tsenet
 from tests.builders import one_latent_rows
-from tests.cli.program import QUICK_FIT, error_of, fine, make_documents, run
+from tests.cli.program import QUICK_FIT, QUICK_TOPICS, error_of, fine, make_documents, run
 from tsenet.explain import explain_prediction
 
 N_ROWS = 300
@@ -70,6 +70,28 @@ def scores_of(*arguments: object) -> dict[str, object]:
 
 
 class TestFit:
+    def test_a_network_grows_from_topics_that_were_learned_before(self, tmp_path: Path) -> None:
+        documents = make_documents(120)
+        kinds = np.where(["goal" in text for text in documents], "sport", "other")
+        texts = tmp_path / "texts.csv"
+        pd.DataFrame({"text": documents, "kind": kinds}).to_csv(texts, index=False)
+        fine("topics", texts, "--out", tmp_path / "topics", *QUICK_TOPICS)
+        topics = tmp_path / "topics" / "model.tsenet"
+        titles = tsenet.load(topics).topics_["label"].tolist()
+        command = ["fit", texts, "--text", "text", "--target", "kind", "-o"]
+        fine(*command, tmp_path / "m.tsenet", "--topics", topics, *QUICK_FIT)
+        model = tsenet.load(tmp_path / "m.tsenet")
+        assert set(titles) >= set(model.wiring_.names[1])
+        assert model.score(documents, kinds) > 0.9
+
+        fine(*command, tmp_path / "n.tsenet", "--skeleton", "topics", *QUICK_FIT)
+        assert tsenet.load(tmp_path / "n.tsenet").skeleton == "topics"
+        clash = run(*command, tmp_path / "o.tsenet", "--topics", topics, "--words", 9)
+        assert clash.exit_code == 2
+        assert "--topics has its own tree and words" in clash.output
+        message = error_of(*command, tmp_path / "o.tsenet", "--topics", tmp_path / "m.tsenet")
+        assert "holds a TSENetClassifier, not topics" in message
+
     def test_blank_targets_are_unlabelled_rows(self, folder: Path) -> None:
         printed = json.loads((folder / "kind.json").read_text("utf-8"))
         assert (printed["rows"], printed["unlabelled"], printed["columns"]) == (300, 100, 9)

@@ -41,7 +41,7 @@ _SETTINGS, _DEBUG = "tsenet.settings", "tsenet.debug"
 # A spreadsheet takes a cell that begins with one of these for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 # Parameters that the shell cannot give, and one whose option does more.
-_NOT_SETTABLE = ("vectorizer", "wiring", "client", "progress", "verbose", "unlabeled")
+_NOT_SETTABLE = ("skeleton", "vectorizer", "wiring", "client", "progress", "verbose", "unlabeled")
 
 
 # ---- errors

@@ -14,6 +14,7 @@ from tsenet.errors import DataError
 _ESTIMATOR = "tsenet.TSENetClassifier"
 Task = StrEnum("Task", ["auto", "classification", "regression"])
 Preset = StrEnum("Preset", ["default", "paper", "informed"])
+Skeleton = StrEnum("Skeleton", ["hlta", "topics"])
 Inputs = StrEnum("Inputs", ["words", "both"])
 # Options that say how a file is read.
 _OF_FILES = (
@@ -56,6 +57,18 @@ def fit(
             "probability of its latent."
         ),
     ] = Preset.default,
+    skeleton: Annotated[
+        Skeleton | None,
+        typer.Option(
+            help="The tree that the network grows from: hlta, a latent tree of the columns; topics, of documents."
+        ),
+    ] = None,
+    topics: Annotated[
+        Path | None,
+        cli.option(
+            "FILE", "Grow the network from these topics: the model.tsenet of tsenet topics."
+        ),
+    ] = None,
     words: cli.Words = None,
     stop_words: cli.StopWords = None,
     settings: cli.Set = None,
@@ -84,14 +97,15 @@ def fit(
 
     parameters: dict[str, Any] = {"random_state": seed, "n_jobs": jobs}
     parameters |= cli.read_settings(context, settings, _ESTIMATOR, cli.WORDS)
-    if preset != "default" and stop_words is None:
+    parameters |= _skeleton(context, skeleton, topics)
+    if preset != "default" and stop_words is None and topics is None:
         stop_words = "english"  # as the preset has it, whatever else is chosen
     parameters |= cli.typed(vectorizer=cli.vectorizer_of(parameters, words, stop_words))
     tsenet.TSENetClassifier(**parameters)._validate_params()  # before files are read
     roles = cli.typed(id=id_column, text=text)
     if len({*target, *roles.values()}) < len(target) + len(roles):
         raise DataError("--target, --text and --id must name different columns, each only once")
-    cli.check_output(out, force, data, config, stop_words)
+    cli.check_output(out, force, data, config, stop_words, topics)
     need_torch("training")
     vectors = cli.read_array(embeddings)
     X: Any
@@ -126,6 +140,25 @@ def fit(
         model.source_ = source
         model.save(out)
     _print_fit(model, X, y, out, as_json)
+
+
+def _skeleton(
+    context: typer.Context, learned: Skeleton | None, topics: Path | None
+) -> dict[str, Any]:
+    """The parameter that says what the network grows from; the topic model of a file, if one is given."""
+    import tsenet
+
+    if topics is None:
+        return {} if learned is None else {"skeleton": learned.value}
+    clashing = ("skeleton", "words", "stop_words")
+    cli.refuse_options(context, clashing, "--topics has its own tree and words")
+    model = tsenet.load(topics)
+    if not isinstance(model, tsenet.TopicModel):
+        raise DataError(
+            f"--topics {topics} holds a {type(model).__name__}, not topics: "
+            "give the model.tsenet that tsenet topics writes"
+        )
+    return {"skeleton": model}
 
 
 def _print_fit(model: Any, X: Any, y: Any, out: Path, as_json: bool) -> None:

@@ -217,11 +217,29 @@ def count_words(documents: Iterable[str], vectorizer: Any) -> Table:
     [[0, 2], [1, 0]]
     """
     if not hasattr(vectorizer, "transform"):
-        words = list(vectorizer)
-        longest = max((word.count(" ") + 1 for word in words), default=1)
-        vectorizer = word_vectorizer(ngrams=longest).set_params(vocabulary=words).fit(())
+        vectorizer = vectorizer_of_words(list(vectorizer))
     texts = [without_html(text) for text in texts_of(documents)]
     return _table(vectorizer.transform(texts), vectorizer)
+
+
+def vectorizer_of_words(
+    words: Sequence[str], vectorizer: CountVectorizer | None = None
+) -> CountVectorizer:
+    """Return a fitted vectorizer of given words, which splits texts as another one does.
+
+    Parameters
+    ----------
+    words : sequence of str
+        In lower case; with a space inside, n-grams.
+    vectorizer : CountVectorizer or None, default=None
+        How to split texts; None for :func:`word_vectorizer`.
+    """
+    from sklearn.base import clone
+
+    if vectorizer is None:
+        longest = max((word.count(" ") + 1 for word in words), default=1)
+        vectorizer = word_vectorizer(ngrams=longest)
+    return clone(vectorizer).set_params(vocabulary=list(words)).fit(())
 
 
 def rows_of_texts(X: Any, vectorizer: Any) -> Any:

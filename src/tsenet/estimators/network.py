@@ -28,7 +28,7 @@ from tsenet.data.blocks import in_blocks, is_outside_memory
 from tsenet.data.order import canonical_order, duplicate_groups, repeats_of
 from tsenet.data.scaling import Scaling, Weighting
 from tsenet.data.table import Table
-from tsenet.data.text import are_texts, rows_of_texts, vectorize, word_vectorizer
+from tsenet.data.text import are_texts, count_words, rows_of_texts, vectorize, word_vectorizer
 from tsenet.errors import DataError, need_torch
 from tsenet.estimators import network_parts
 from tsenet.estimators.base import (
@@ -42,12 +42,14 @@ from tsenet.estimators.base import (
     keep_columns,
     tables_of,
 )
+from tsenet.estimators.skeletons import check_skeleton, tree_of_skeleton, word_counter
 from tsenet.estimators.structure import learn_structure, structure_of_wiring
 from tsenet.expansion.expand import LinkRule
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.inputs import Inputs
 from tsenet.network.topology import Activation
 from tsenet.progress import Progress, as_progress
+from tsenet.skeleton.tree import LatentTree
 from tsenet.training.examples import Examples
 from tsenet.training.losses import BinaryLoss
 from tsenet.training.scores import CrossValidatedScore, cross_validated_score, score_of
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
 
     from tsenet.data.shards import ShardFolder
+    from tsenet.estimators.topic_model import TopicModel
     from tsenet.network.predictor import Predictor
     from tsenet.network.tsenet import TSENet
     from tsenet.training.linear_teacher import Linear
@@ -99,6 +102,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
     """An estimator whose network has the structure of its data; the base of classifier and regressor."""
 
     _parameter_constraints = {  # noqa: RUF012
+        "skeleton": "no_validation",  # check_skeleton knows more than types
         "density": [Interval(Real, 0, 1, closed="right"), None],
         "link_rule": [StrOptions(set(get_args(LinkRule))), None],
         "max_top": [POSITIVE],
@@ -142,6 +146,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
     def __init__(
         self,
         *,
+        skeleton: Literal["hlta", "topics"] | TopicModel | LatentTree | None = None,
         density: float | None = None,
         link_rule: LinkRule | None = None,
         max_top: int = 500,
@@ -171,6 +176,12 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
 
         Parameters
         ----------
+        skeleton : {"hlta", "topics"}, TopicModel, LatentTree or None, default=None
+            The tree that the network grows from. ``"hlta"``: a latent tree of the columns, as in the paper.
+            ``"topics"``: a hierarchy of topics with up to 300 on its lowest level, for texts and counts of words. A
+            fitted :class:`tsenet.TopicModel`: its topics, as they were merged, renamed or seeded; texts are then
+            counted by its words. A :class:`tsenet.LatentTree`: any other tree over the columns. Topics become units
+            that are called by their titles. None: ``"hlta"``.
         density : float or None, default=None
             Links of a unit, as a share of the layer below. None: for sparse rows, the share at which about eight
             latents read each column; for dense rows 0.05, or more if fewer than four latents would read each column.
@@ -180,7 +191,8 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             ``"balanced"`` for dense ones. ``"top-k"`` is the paper's rule, ``"informative"`` that of :meth:`informed`,
             ``"random"`` a control, ``"tree"`` adds none.
         max_top : int, default=500
-            Levels are added until one has at most this many latents. Lower it for a deeper network.
+            Levels are added until one has at most this many latents. Lower it for a deeper network. It has no effect on
+            other skeletons than ``"hlta"``; nor have ``tree_options``.
         tree_options : dict or None, default=None
             Other options of :func:`tsenet.learn_tree`, such as ``{"structure_samples": 10_000}`` where structure
             learning is slow, ``{"max_island": 30}`` for larger groups of columns, or ``{"correlation_test": False}``,
@@ -247,6 +259,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         verbose : bool, callable or Progress, default=False
             Whether to show progress; a callable gets ``(stage, done, total)``.
         """
+        self.skeleton = skeleton
         self.density = density
         self.link_rule = link_rule
         self.max_top = max_top
@@ -271,6 +284,12 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def __sklearn_clone__(self) -> Self:
+        """A copy that is not fitted; a fitted TopicModel given as skeleton is a value of it, and stays fitted."""
+        copy: Self = super().__sklearn_clone__()
+        copy.skeleton = self.skeleton
+        return copy
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
@@ -305,6 +324,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         """
         recipe: dict[str, Any] = {
             "vectorizer": word_vectorizer(stop_words="english"),
+            "skeleton": "hlta",
             "density": 0.05,
             "link_rule": "top-k",
             "max_top": 500,
@@ -424,6 +444,13 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         self.vectorizer_ = None
         if not are_texts(X):
             return X
+        counter = word_counter(self.skeleton, self.vectorizer)
+        if counter is not None:
+            self.vectorizer_ = counter
+            table = count_words(X, counter)
+            if not table.values.nnz:
+                raise DataError("the texts have none of the words of the skeleton")
+            return table
         if self.vectorizer is not None:
             self.vectorizer_ = clone(self.vectorizer, safe=False)
         else:
@@ -471,6 +498,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         from tsenet.training.recipe import Recipe
 
         self._validate_params()
+        check_skeleton(self.skeleton, self.wiring)
         return Recipe(**{field.name: getattr(self, field.name) for field in fields(Recipe)})
 
     def network_inputs(self, X: Any) -> Iterator[Inputs]:
@@ -680,6 +708,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             tree_seed, wiring_seed = seed_sequence(seed).spawn(2)
             structure = learn_structure(
                 rows,
+                tree=tree_of_skeleton(self.skeleton, rows, sample, tree_seed, report),
                 density=self.density,
                 link_rule=self.link_rule,
                 log_odds=self.init == "log-odds",

@@ -52,6 +52,7 @@ def to_parts(model: Any) -> tuple[dict[str, Any], Arrays]:
     meta = {
         "params": {**saved_params(model), "class_weight": _pairs_of(model.class_weight)},
         "has_wiring": model.wiring is not None,
+        "has_skeleton": not isinstance(model.skeleton, str | None),
         "tree": None,
         "rule": rule.to_dict(),
         "wiring": wiring,
@@ -104,6 +105,10 @@ def fill(model: Any, meta: dict[str, Any], arrays: Arrays) -> None:
     if meta["tree"] is not None:
         fields = {"names": [*rule.names, *meta["tree"]], "rule": meta["rule"]}
         model.tree_ = LatentTree.from_parts(fields, arrays_under("tree", arrays))
+    if meta["has_skeleton"]:  # a topic model too comes back as its tree
+        if model.tree_ is None:
+            raise ValueError("there is no tree, but the model grew from a given one")
+        model.skeleton = model.tree_
 
     model._stored = predictor
     model._network_options = predictor.topology.options

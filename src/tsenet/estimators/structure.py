@@ -39,6 +39,7 @@ class NetworkStructure(NamedTuple):
 def learn_structure(
     rows: Table | Blocks,
     *,
+    tree: LatentTree | None = None,
     density: float | None,
     link_rule: Any,
     log_odds: bool = False,
@@ -53,6 +54,8 @@ def learn_structure(
     Parameters
     ----------
     rows : Table or Blocks
+    tree : LatentTree, optional
+        A tree over the columns of the rows; by default one is learned.
     density : float or None
         As for :func:`tsenet.expand`; None for one that suits the table, see :func:`default_density`.
     link_rule : str or None
@@ -68,13 +71,14 @@ def learn_structure(
     """
     from tsenet.skeleton.hlta import learn_tree  # numba: a loaded model does without it
 
-    tree = learn_tree(
-        rows,
-        random_state=tree_seed,
-        n_jobs=n_jobs,
-        progress=progress,
-        **{"piece_size": "auto", **tree_options},
-    )
+    if tree is None:
+        tree = learn_tree(
+            rows,
+            random_state=tree_seed,
+            n_jobs=n_jobs,
+            progress=progress,
+            **{"piece_size": "auto", **tree_options},
+        )
     if tree.n_levels == 0:
         logger.warning("no column of the table varies: there is no structure to learn")
         return NetworkStructure(tree, _one_unit_over_all(tree.names), tree.rule)
