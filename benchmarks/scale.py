@@ -23,14 +23,13 @@ def run(
     rows: Annotated[int, typer.Option(help="Documents.")] = 200_000,
     words: Annotated[int, typer.Option(help="Words of a document.")] = 40,
     sample: Annotated[int, typer.Option(help="Documents to learn groups from; 0: all.")] = 100_000,
-    memory: Annotated[str, typer.Option(help="Memory limit of each process.")] = "2GB",
 ) -> str:
     """Rows beyond memory: in memory, streamed, one and two Dask workers; are all trees and wirings equal?"""
     runs = {}
     with tempfile.TemporaryDirectory() as scratch:
         folder = make_folder(Path(scratch) / "rows", rows, words)
         for way in WAYS:
-            arguments = {"folder": folder, "way": way, "n_sampled": sample, "memory": memory}
+            arguments = {"folder": folder, "way": way, "n_sampled": sample}
             runs[way] = in_own_process("benchmarks.scale:learn", **arguments)
             print(f"{way}: {runs[way]}", file=sys.stderr, flush=True)
     body = [
@@ -45,8 +44,8 @@ def run(
     head = ["way", "CPU here", "CPU workers", "wall", "wall / memory's", "peak GB", "worker's"]
     same = len({report["digest"] for report in runs.values()}) == 1
     return table(head, body) + (
-        f"\n\n{rows:,} documents of {words} of {N_WORDS:,} words; groups from {sample or rows:,} of them; limit "
-        f"{memory} per worker; one thread each. Equal trees and wirings: {'yes' if same else 'NO'}."
+        f"\n\n{rows:,} documents of {words} of {N_WORDS:,} words; groups from {sample or rows:,} of them; one thread "
+        f"each. Equal trees and wirings: {'yes' if same else 'NO'}."
     )
 
 
@@ -60,14 +59,14 @@ def make_folder(folder: Path, n_rows: int, row_length: int) -> Path:
     return folder
 
 
-def learn(folder: str, way: str, n_sampled: int, memory: str) -> dict[str, Any]:
+def learn(folder: str, way: str, n_sampled: int) -> dict[str, Any]:
     """Learn a tree and expand it in one of the ways."""
     import tsenet
     from tsenet.data import Blocks
 
     warm_up()
     n_workers = int(way.partition(" ")[0]) if way.endswith(("worker", "workers")) else None
-    with Blocks(folder, n_workers=n_workers, memory_limit=memory) as blocks:
+    with Blocks(folder, n_workers=n_workers) as blocks:
         X = blocks.take() if way == "memory" else blocks
         client = None if blocks.cluster is None else blocks.cluster.client
         if client is not None:

@@ -27,30 +27,20 @@ folder = open_shards("shards")
 print(folder.shape, "rows and words;", len(folder.partitions), "partitions")
 
 # %% [markdown]
-# ## 2. One process, a fixed amount of memory
+# ## 2. One process, little memory
 #
-# Pass the name of the folder instead of a table. `Blocks` opens it once for several calls. Work is planned for `memory_limit`:
-# what cannot fit is refused before the work begins.
+# Pass the name of the folder instead of a table. `Blocks` opens it once for several calls. One partition is in memory at a time, and the
+# rows from which the groups are learned: at most 200,000, or `structure_samples=`.
 
 # %%
 import tsenet
 from tsenet.data import Blocks
 
-with Blocks("shards", memory_limit="1GB") as rows:
+with Blocks("shards") as rows:
     tree = tsenet.learn_tree(rows, random_state=0)
     wiring = tsenet.expand(tree, rows)
     likelihood = tree.log_likelihood(rows).mean()
 print(tree, f"mean ln P(row) = {likelihood:.2f}", sep="\n")
-
-# %% [markdown]
-# What happens when the limit is too small?
-
-# %%
-try:
-    with Blocks("shards", memory_limit="10MB") as rows:
-        tsenet.learn_tree(rows, random_state=0)
-except tsenet.TSENetError as error:
-    print(error)
 
 # %% [markdown]
 # ## 3. Several processes

@@ -1,8 +1,7 @@
-"""Progress reports of long computations: as log messages, progress bars or calls of a function.
+"""Progress reports of long computations: as log messages, calls of a function or progress bars.
 
 Library code starts a stage with :meth:`Progress.start`, reports steps with :meth:`Progress.advance`
-and ends it with :meth:`Progress.finish`. One stage is open at a time. The subclasses decide what is
-shown.
+and ends it with :meth:`Progress.finish`. One stage is open at a time.
 """
 
 from __future__ import annotations
@@ -14,36 +13,49 @@ import time
 from collections.abc import Callable
 from typing import Any, Self
 
-__all__ = [
-    "BarProgress",
-    "CallbackProgress",
-    "LogProgress",
-    "Progress",
-    "as_progress",
-]
+__all__ = ["BarProgress", "Progress", "as_progress"]
 
 #: A function that is called as ``function(stage, done, total)``; `total` is None if unknown.
 ProgressCallback = Callable[[str, int, "int | None"], None]
 
+logger = logging.getLogger("tsenet.progress")
+
 
 class Progress:
-    """Base class of progress reports; it shows nothing. Subclass it to write your own.
+    """Log one line per finished stage at level INFO, and call a function; subclass it to show stages in your own way.
 
-    Use it as a context manager, so that an open display is closed after an error or Ctrl-C. Nested
-    ``with`` blocks on the same object are allowed.
+    The starts of stages, and notes, are logged at level DEBUG. The logger ``tsenet.progress`` is silent until logging
+    is configured. Use a progress as a context manager, so that an open display is closed after an error or Ctrl-C.
+    Nested ``with`` blocks on the same object are allowed.
+
+    Parameters
+    ----------
+    function : callable or None, default=None
+        Called as ``function(stage, done, total)`` at the start of each stage, after its steps and at its end; `total`
+        is None if unknown. The last call of a stage has ``done == total``, also if the total was unknown or fewer
+        steps were needed. Its exceptions are passed on, so it can cancel the computation.
 
     Examples
     --------
     >>> from tsenet import Progress
-    >>> class Stages(Progress):
-    ...     def start(self, stage, total=None):
-    ...         print(stage, total)
-    >>> with Stages() as progress:
-    ...     progress.start("counting words", 3)
-    ...     progress.advance()
-    ...     progress.finish()
-    counting words 3
+    >>> progress = Progress(lambda stage, done, total: print(stage, done, total))
+    >>> progress.start("counting words", 3)
+    counting words 0 3
+    >>> progress.advance(2)
+    counting words 2 3
+    >>> progress.finish()
+    counting words 3 3
     """
+
+    # On the class, so that a subclass with an __init__ of its own has them too.
+    _function: ProgressCallback | None = None
+    _stage: str | None = None
+    _total: int | None = None
+    _done = 0
+    _started = 0.0
+
+    def __init__(self, function: ProgressCallback | None = None) -> None:
+        self._function = function
 
     def start(self, stage: str, total: int | None = None) -> None:
         """Start a stage; a stage that is still open is finished first.
@@ -55,6 +67,11 @@ class Progress:
         total : int or None, default=None
             Number of steps; None if unknown.
         """
+        self.finish()
+        self._stage, self._done, self._total = stage, 0, total
+        self._started = time.perf_counter()
+        logger.debug("%s: started%s", stage, "" if total is None else f", {total} steps")
+        self._call(total)
 
     def advance(self, steps: int = 1, note: str = "") -> None:
         """Report steps of the open stage.
@@ -66,6 +83,12 @@ class Progress:
         note : str, default=""
             The current state in a few words.
         """
+        if self._stage is None:
+            return
+        self._done += steps
+        if note:
+            logger.debug("%s: %s", self._stage, note)
+        self._call(self._total)
 
     def finish(self, note: str = "") -> None:
         """End the open stage.
@@ -75,6 +98,19 @@ class Progress:
         note : str, default=""
             The result in a few words.
         """
+        if self._stage is None:
+            return
+        seconds = time.perf_counter() - self._started
+        ending = f", {note}" if note else ""
+        logger.info("%s: finished in %.2f s%s", self._stage, seconds, ending)
+        if self._total is not None:
+            self._done = self._total
+        self._call(self._done)
+        self._stage = None
+
+    def _call(self, total: int | None) -> None:
+        if self._function is not None and self._stage is not None:
+            self._function(self._stage, self._done, total)
 
     def close(self) -> None:
         """Release the display; called at the end of the outermost ``with`` block."""
@@ -84,102 +120,6 @@ class Progress:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-class LogProgress(Progress):
-    """Log one line per finished stage at level INFO; the starts of stages and notes at level DEBUG.
-
-    Parameters
-    ----------
-    logger : logging.Logger, default=None
-        Where to log. None: the logger ``tsenet``, which is silent until logging is configured.
-
-    Examples
-    --------
-    >>> import logging
-    >>> from tsenet.progress import LogProgress
-    >>> progress = LogProgress(logging.getLogger("my.program"))
-    >>> progress.start("counting words", 3)
-    >>> progress.finish()
-    """
-
-    def __init__(self, logger: logging.Logger | None = None) -> None:
-        self._logger = logging.getLogger("tsenet") if logger is None else logger
-        self._stage: str | None = None
-        self._started = 0.0
-
-    def start(self, stage: str, total: int | None = None) -> None:
-        """Log the start of a stage and its number of steps."""
-        self.finish()
-        self._stage, self._started = stage, time.perf_counter()
-        if total is None:
-            self._logger.debug("%s: started", stage)
-        else:
-            self._logger.debug("%s: started, %d steps", stage, total)
-
-    def advance(self, steps: int = 1, note: str = "") -> None:
-        """Log the note, if there is one."""
-        if note and self._stage is not None:
-            self._logger.debug("%s: %s", self._stage, note)
-
-    def finish(self, note: str = "") -> None:
-        """Log how long the open stage took."""
-        if self._stage is None:
-            return
-        seconds = time.perf_counter() - self._started
-        ending = f", {note}" if note else ""
-        self._logger.info("%s: finished in %.2f s%s", self._stage, seconds, ending)
-        self._stage = None
-
-
-class CallbackProgress(Progress):
-    """Call a function at the start of each stage, after its steps and at its end.
-
-    The last call of a stage has ``done == total``, also if the total was unknown or fewer steps
-    were needed. Exceptions of the function are passed on, so it can cancel the computation.
-
-    Parameters
-    ----------
-    function : callable
-        Called as ``function(stage, done, total)``; `total` is None if unknown.
-
-    Examples
-    --------
-    >>> from tsenet.progress import CallbackProgress
-    >>> progress = CallbackProgress(lambda stage, done, total: print(stage, done, total))
-    >>> progress.start("counting words", 3)
-    counting words 0 3
-    >>> progress.advance(2)
-    counting words 2 3
-    >>> progress.finish()
-    counting words 3 3
-    """
-
-    def __init__(self, function: ProgressCallback) -> None:
-        self._function = function
-        self._stage: str | None = None
-        self._done = 0
-        self._total: int | None = None
-
-    def start(self, stage: str, total: int | None = None) -> None:
-        """Call the function with no steps done."""
-        self.finish()
-        self._stage, self._done, self._total = stage, 0, total
-        self._function(stage, 0, total)
-
-    def advance(self, steps: int = 1, note: str = "") -> None:
-        """Call the function with the steps done so far."""
-        if self._stage is not None:
-            self._done += steps
-            self._function(self._stage, self._done, self._total)
-
-    def finish(self, note: str = "") -> None:
-        """Call the function with all steps done."""
-        if self._stage is None:
-            return
-        stage, self._stage = self._stage, None
-        done = self._done if self._total is None else self._total
-        self._function(stage, done, done)
 
 
 class BarProgress(Progress):
@@ -243,8 +183,8 @@ def as_progress(value: bool | Progress | ProgressCallback | None) -> Progress:
     Parameters
     ----------
     value : None, bool, Progress or callable
-        None or False: log messages only (logger ``tsenet``). True: progress bars on stderr. A callable is called as
-        ``value(stage, done, total)``.
+        None or False: log messages only (logger ``tsenet.progress``). True: progress bars on stderr. A callable is
+        called as ``value(stage, done, total)``.
 
     Returns
     -------
@@ -262,13 +202,13 @@ def as_progress(value: bool | Progress | ProgressCallback | None) -> Progress:
     'BarProgress'
     """
     if value is None or value is False:
-        return LogProgress()
+        return Progress()
     if value is True:
         return BarProgress()
     if isinstance(value, Progress):
         return value
     if callable(value) and not isinstance(value, type):
-        return CallbackProgress(value)
+        return Progress(value)
     raise TypeError(
         "progress must be None, True, False, a tsenet Progress or a function "
         f"f(stage, done, total); got {value!r}"

@@ -130,7 +130,7 @@ class TestFit:
         expected = tsenet.TSENetClassifier(
             max_epochs=1, link_rule="top-k", max_top=9, random_state=3
         )
-        found = {**model.get_params(deep=False), "vectorizer": None, "verbose": False}
+        found = {**model.get_params(deep=False), "vectorizer": None, "progress": None}
         assert found == expected.get_params(deep=False)
         assert model.vectorizer_.ngram_range == (1, 2)
         assert len(model.vectorizer_.vocabulary_) == 20
@@ -138,7 +138,7 @@ class TestFit:
             fine(*command, "--preset", preset, "--set", "max_epochs=1", "--force", "-o", out)
             recipe = getattr(tsenet.TSENetClassifier, preset)(max_epochs=1, random_state=0)
             model = tsenet.load(out)
-            found = {**model.get_params(), "verbose": False, "vectorizer": None}
+            found = {**model.get_params(), "progress": None, "vectorizer": None}
             assert found == {**recipe.get_params(), "vectorizer": None}
             assert "the" not in model.vectorizer_.vocabulary_
         assert "max_epochs" in error_of(*command, "-o", tmp_path / "n", "--set", "max_epochs=many")

@@ -14,8 +14,8 @@ import scipy.sparse as sp
 
 import tsenet
 from tsenet.data import Blocks, open_shards, write_shards
-from tsenet.errors import DataError, TooLargeError
-from tsenet.expansion import context
+from tsenet.errors import DataError
+from tsenet.expansion import context, counts
 from tsenet.skeleton.tree import LatentTree
 
 OPTIONS: dict[str, Any] = {"max_top": 3, "refine_steps": 8, "random_state": 3}
@@ -59,11 +59,7 @@ def test_several_passes_and_drawn_contexts(
     """Counts of one tile per pass, as with little memory, and contexts of 300 rows, as with many."""
     write_shards(tmp_path, documents, rows_per_group=200)
     tree = tsenet.learn_tree(documents, **OPTIONS)
-    monkeypatch.setattr(
-        Blocks,
-        "groups",
-        lambda self, need, what: [(k, k + 1) for k in range(len(need))] or [(0, 0)],
-    )
+    monkeypatch.setattr("tsenet.expansion.counts.BYTES_PER_PASS", 1)
     monkeypatch.setattr("tsenet.expansion.counts.UNITS_PER_TILE", 3)
     monkeypatch.setattr(context, "MAX_ROWS", 300)
     check_everything(tree, documents, tmp_path)
@@ -78,11 +74,12 @@ def test_workers(
     sends: bool,
 ) -> None:
     write_shards(tmp_path, documents, rows_per_group=60)
-    monkeypatch.setattr(Blocks, "sends", lambda *_: sends)
+    if not sends:
+        monkeypatch.setattr("tsenet.skeleton.information.MAX_SENT_ENTRIES", 0)
     tree = tsenet.learn_tree(documents, **OPTIONS)
     assert tree == tsenet.learn_tree(tmp_path, client=client, **OPTIONS)
     if sends:
-        with Blocks(tmp_path, client=client, memory_limit="1GB") as blocks:
+        with Blocks(tmp_path, client=client) as blocks:
             check_everything(tree, documents, blocks)
 
 
@@ -114,22 +111,25 @@ def test_csr_blocks(documents: sp.csr_array) -> None:
 
 
 def test_an_array_and_a_dataframe(documents: sp.csr_array) -> None:
-    counts = documents.toarray()
+    dense = documents.toarray()
     tree = tsenet.learn_tree(documents, **OPTIONS)
-    assert tree == tsenet.learn_tree(da.from_array(counts, chunks=(90, 50)), **OPTIONS)
-    frame = pd.DataFrame(counts, columns=[f"w{j}" for j in range(60)])
+    assert tree == tsenet.learn_tree(da.from_array(dense, chunks=(90, 50)), **OPTIONS)
+    frame = pd.DataFrame(dense, columns=[f"w{j}" for j in range(60)])
     found = tsenet.learn_tree(dd.from_pandas(frame, npartitions=4), **OPTIONS)
     assert tsenet.learn_tree(tsenet.Table.of(documents, list(frame)), **OPTIONS) == found
 
 
-def test_a_collection_on_workers_is_kept(
-    documents: sp.csr_array, client: Any, tmp_path: Path
+def test_a_collection_on_workers_is_written_where_they_see_it(
+    documents: sp.csr_array, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     array = of_blocks(documents, 200).persist(scheduler=client)
     tree = tsenet.learn_tree(documents, **OPTIONS)
-    with Blocks(array, client=client, scratch=tmp_path / "kept") as blocks:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # as TMPDIR does
+    with Blocks(array, client=client) as blocks:
         assert tree == tsenet.learn_tree(blocks, **OPTIONS)
-    assert open_shards(tmp_path / "kept").n_rows == 900
+        (place,) = tmp_path.iterdir()
+        assert open_shards(place).n_rows == 900
+    assert not place.exists()
 
 
 def test_a_classifier_is_fitted_to_dask(documents: sp.csr_array) -> None:
@@ -158,49 +158,39 @@ def test_other_collections_are_refused() -> None:
         Blocks(da.ones((0, 3)))
 
 
-# ---- what fits
+# ---- a limit of rows
 
 
-def test_work_that_does_not_fit_is_refused_before_it_begins(
-    tmp_path: Path, documents: sp.csr_array
+def test_the_structure_of_a_large_folder_is_learned_from_some_rows(
+    tmp_path: Path, documents: sp.csr_array, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = write_shards(tmp_path, documents)
-    (tmp_path / "part-00000.parquet").unlink()  # work would fail
-    with pytest.raises(TooLargeError, match=r"partition of 900 rows .* fewer rows per partition"):
-        Blocks(folder, memory_limit="300MB")
-    with Blocks(folder, memory_limit="1GB") as blocks:
-        with pytest.raises(TooLargeError, match="the counts of 128 units"):
-            blocks.groups([10**6, 10**9], "the counts of 128 units")
-        assert blocks.groups([10**6] * 3, "") == [(0, 3)]
-        assert len(blocks.groups((4 * 10**6, 15 * 10**6, 10**7, 6 * 10**6), "")) == 2
-
-
-def test_as_many_rows_as_fit(tmp_path: Path, documents: sp.csr_array) -> None:
-    """Groups are learned from as many rows as fit, drawn by the seed: the same as structure_samples in memory."""
+    """They are drawn by the seed: the same as structure_samples in memory, which alone has no limit."""
     rows = sp.csr_array(sp.vstack([documents, documents[:, ::-1]]))
     write_shards(tmp_path, rows, rows_per_group=170)
-    n_bytes = 60 * rows.nnz / 1800 + 60
-    need = (350 << 20) + 5000 * 60 + 24 * 1800 + n_bytes * 1000
-    limit = int(need) + 1000
-    with Blocks(tmp_path, memory_limit="1GB") as blocks:
-        blocks._memory = limit
-        assert blocks.structure_rows(None) == 1000
-        with pytest.raises(TooLargeError, match="structure_samples=1000 would fit"):
-            blocks.structure_rows(1500)
-        found = tsenet.learn_tree(blocks, **OPTIONS)
-        blocks._memory -= int(n_bytes * 10)
-        with pytest.raises(TooLargeError, match="not even 1,000"):
-            blocks.structure_rows(None)
-    assert tsenet.learn_tree(rows, structure_samples=1000, **OPTIONS) == found
+    monkeypatch.setattr("tsenet.skeleton.hlta.MAX_STRUCTURE_ROWS", 1000)
+    found = tsenet.learn_tree(tmp_path, **OPTIONS)
+    assert found == tsenet.learn_tree(rows, structure_samples=1000, **OPTIONS)
+    everything = tsenet.learn_tree(rows, **OPTIONS)
+    assert everything != found
+    assert everything == tsenet.learn_tree(tmp_path, structure_samples=1800, **OPTIONS)
+
+
+@pytest.mark.parametrize(("room", "n_passes"), [(1, 3), (10**9, 1), (4 * 4 * 25, 2)])
+def test_passes_hold_as_many_tiles_as_fit(
+    monkeypatch: pytest.MonkeyPatch, room: int, n_passes: int
+) -> None:
+    """Three tiles of 2, 2 and 1 of five units over ten: int32 counts of 25 pairs a unit."""
+    monkeypatch.setattr(counts, "BYTES_PER_PASS", room)
+    ranges = [(1, 0, 2), (1, 2, 4), (1, 4, 5)]
+    passes = counts._passes(ranges, (10, 5))
+    assert len(passes) == n_passes
+    assert [tile for tiles in passes for tile in tiles] == ranges
 
 
 def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
     write_shards(tmp_path, np.ones((3, 2)))
     with pytest.raises(ValueError, match="not both"):
         Blocks(tmp_path, client="tcp://127.0.0.1:1", n_workers=2)
-    for rows in (tmp_path, np.ones((3, 2))):
-        with pytest.raises(ValueError, match="scratch is for the rows of a Dask collection"):
-            Blocks(rows, scratch=tmp_path / "other")
     with pytest.raises(ValueError, match="n_workers"):
         Blocks(tmp_path, n_workers=0)
     with Blocks(tmp_path) as blocks, pytest.raises(ValueError, match="their own client"):

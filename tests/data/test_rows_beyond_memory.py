@@ -69,7 +69,7 @@ def test_the_cluster_changes_nothing(folder: Path, client: Any, tmp_path: Path) 
 
 def test_labels_and_blocks_may_be_given(folder: Path, subject: list[str]) -> None:
     of_column = TSENetClassifier(**QUICK).fit(folder)
-    with Blocks(folder, memory_limit="1GB") as blocks:
+    with Blocks(folder) as blocks:
         assert same_weights(TSENetClassifier(**QUICK).fit(blocks, np.array(subject)), of_column)
     assert same_weights(TSENetClassifier(**QUICK).fit(folder, subject), of_column)
 

@@ -322,14 +322,14 @@ def test_a_linear_skip_is_kept_if_it_clearly_helps() -> None:
         assert chosen.n_parameters_ == alone.n_parameters_
 
 
-def test_verbose_reports_every_stage(rows: Floats, kinds: NDArray[Any]) -> None:
+def test_progress_reports_every_stage(rows: Floats, kinds: NDArray[Any]) -> None:
     stages: list[str] = []
 
     def note(stage: str, done: int, total: int | None) -> None:
         if stage not in stages:
             stages.append(stage)
 
-    TSENetClassifier(**{**QUICK, "max_epochs": 1}, verbose=note).fit(rows, kinds)
+    TSENetClassifier(**{**QUICK, "max_epochs": 1}, progress=note).fit(rows, kinds)
     assert stages[-3:] == ["links", "linear teacher", "training"]
     assert "islands" in stages
 

@@ -105,7 +105,7 @@ class TestRoundTrip:
         other = tmp_path / "other.tsenet"
         model = models()["classifier"]
         save(model, path)
-        save(copy(model).set_params(n_jobs=7, verbose=True), other)
+        save(copy(model).set_params(n_jobs=7, progress=True), other)
         assert other.read_bytes() == path.read_bytes()
         assert load(other).n_jobs is None
 

@@ -44,7 +44,7 @@ def test_rows_without_labels_are_taught() -> None:
     few = np.where(np.arange(600) < 60, CLASSES, -1)
     options = {**QUICK, "max_epochs": 1, "batch_size": 50, "linear_skip": False}
     model = TSENetClassifier(
-        **options, unlabeled=-1, verbose=lambda stage, done, total: steps.update({stage: total})
+        **options, unlabeled=-1, progress=lambda stage, done, total: steps.update({stage: total})
     )
     model.fit(sp.csr_array(ROWS), few)
     assert steps["training"] == 11  # 546 rows of 50, not 60; 54 are fresh

@@ -41,7 +41,7 @@ _SETTINGS, _DEBUG = "tsenet.settings", "tsenet.debug"
 # A spreadsheet takes a cell that begins with one of these for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 # Parameters that the shell cannot give, and one whose option does more.
-_NOT_SETTABLE = ("skeleton", "vectorizer", "wiring", "client", "progress", "verbose", "unlabeled")
+_NOT_SETTABLE = ("skeleton", "vectorizer", "wiring", "client", "progress", "unlabeled")
 
 
 # ---- errors
@@ -174,7 +174,7 @@ def print_result(as_json: bool, fields: Mapping[str, Any], *lines: str) -> None:
 @contextmanager
 def open_progress(quiet: bool) -> Iterator[Progress]:
     """Show bars on a terminal; a line per finished stage where stderr goes to a file or another program."""
-    from tsenet.progress import BarProgress, LogProgress, Progress
+    from tsenet.progress import BarProgress, Progress
 
     if quiet:
         yield Progress()
@@ -182,11 +182,15 @@ def open_progress(quiet: bool) -> Iterator[Progress]:
         with BarProgress() as bars:
             yield bars
     else:
-        logger = logging.getLogger("tsenet.cli")
-        logger.handlers = [logging.StreamHandler(sys.stderr)]
+        logger = logging.getLogger("tsenet.progress")
+        handler = logging.StreamHandler(sys.stderr)
+        logger.addHandler(handler)
         logger.propagate = False
         logger.setLevel(logging.INFO)
-        yield LogProgress(logger)
+        try:
+            yield Progress()
+        finally:
+            logger.removeHandler(handler)
 
 
 def warm_up(progress: Progress, *, network: bool = True) -> None:

@@ -135,7 +135,7 @@ def fit(
         cli.warm_up(progress)
         kind: Any = tsenet.TSENetClassifier if classifies else tsenet.TSENetRegressor
         make = kind if preset == "default" else getattr(kind, preset)
-        model = make(verbose=progress, **parameters)
+        model = make(progress=progress, **parameters)
         model.fit(X, y, embeddings=vectors, inputs=inputs.value)
         model.source_ = source
         model.save(out)

@@ -8,15 +8,12 @@ they do not depend on how the rows are divided.
 from __future__ import annotations
 
 import copy
-import logging
 import os
-import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial, reduce
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,34 +24,12 @@ from tsenet.data.binary import BinaryRows, BinaryRule
 from tsenet.data.cluster import Cluster
 from tsenet.data.shards import Partition, ShardFolder, open_shards, write_batches
 from tsenet.data.table import Table
-from tsenet.errors import DataError, TooLargeError
+from tsenet.errors import DataError
 from tsenet.progress import Progress
 
 __all__ = ["Blocks", "in_blocks", "is_outside_memory", "learn_rule"]
 
-logger = logging.getLogger("tsenet")
-
 Function = Callable[[Any], Any]
-
-# A Dask worker that has loaded the library and read its first partition (0.40 GB with 30 MB of rows). This and the
-# following are compared with measurements in docs/results/speed.md.
-PROCESS = 350 << 20
-# Dask moves results to the disk from 60 % of a worker's memory on and restarts the worker at 95 %: tasks stay below.
-SHARE = 0.55
-# Counts of a task: two results, their sum, an earlier sum, and the result in work.
-COPIES = 5
-# Bytes per entry of a block while it is read, cut and transposed.
-PER_ENTRY = 40
-# Bytes of posteriors while a block is completed.
-POSTERIORS = 80 << 20
-# Bytes of this process per entry of the structure sample, per row of it, and per variable.
-SAMPLE_PER_ENTRY, SAMPLE_PER_ROW, PER_VARIABLE = 60, 60, 5000
-# Bytes per row of the folder: a random order of all pieces, a few per row.
-PER_ROW_OF_ALL = 24
-# Bytes per entry of a structure sample in a worker: the rows, the columns, and one of them as it arrives.
-SENT_PER_ENTRY = 24
-# Bytes of results that are counted at a time if the rows are in memory.
-ROOM_IN_MEMORY = 64 << 20
 
 
 class Blocks:
@@ -65,24 +40,18 @@ class Blocks:
     X : table, BinaryRows, path, ShardFolder, or Dask array or dataframe
         A table in memory is one block. A folder made by ``tsenet shard`` or :func:`tsenet.data.write_shards` has a
         block for each partition; workers on other machines must be able to open it. A Dask array (N, V) or dataframe
-        of word counts, also in scipy CSR blocks, is written as such a folder first.
+        of word counts, also in scipy CSR blocks, is written as such a folder first, among the temporary files of this
+        machine (set ``TMPDIR`` to a folder that workers on other machines can open); :meth:`close` removes it.
     client : distributed.Client or str or None, default=None
         The cluster to work on, or the address of its scheduler. None works in this process.
     n_workers : int or None, default=None
-        Start this many worker processes on this machine; None starts none.
-    memory_limit : int, str or None, default=None
-        Memory to plan with, of this process and of each worker that ``n_workers`` starts: bytes, or ``"2GB"``. None:
-        60 % of the machine, shared among the workers. Work that does not fit is refused before it begins.
-    scratch : path or None, default=None
-        Folder for the rows of a Dask collection, which workers must be able to open; it is kept. None: a temporary
-        one on this machine, removed by :meth:`close`. An error if ``X`` is something else.
+        Start this many worker processes on this machine, which share its memory; None starts none. For other limits,
+        start a ``distributed.LocalCluster`` and give its client.
 
     Raises
     ------
     DataError
         If the folder is not a finished folder of shards.
-    TooLargeError
-        If a partition does not fit into the memory of a task.
     ClusterError
         If the cluster does not answer, or has no workers.
 
@@ -99,7 +68,7 @@ class Blocks:
     >>> X = sp.csr_array(rng.random((500, 12)) < np.where(topic, 0.8, 0.05))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = write_shards(folder, X, rows_per_group=100)
-    ...     with Blocks(folder, memory_limit="1GB") as blocks:
+    ...     with Blocks(folder) as blocks:
     ...         tree = tsenet.learn_tree(blocks, max_top=3, random_state=0)
     >>> tree.layer_sizes
     (12, 3)
@@ -113,43 +82,38 @@ class Blocks:
         *,
         client: Any = None,
         n_workers: int | None = None,
-        memory_limit: int | str | None = None,
-        scratch: str | os.PathLike[str] | None = None,
     ) -> None:
         if client is not None and n_workers is not None:
             raise ValueError("give client or n_workers, not both: n_workers starts a new cluster")
         if n_workers is not None and n_workers < 1:
             raise ValueError(f"n_workers must be at least 1, not {n_workers}")
-        if scratch is not None and not is_collection(X):
-            raise ValueError("scratch is for the rows of a Dask collection: leave it out")
         self.cluster: Cluster | None = None
         self.folder: ShardFolder | None = None
-        self._scratch: tempfile.TemporaryDirectory[str] | None = None
-        self._value: Any = None
+        self._written_rows: tempfile.TemporaryDirectory[str] | None = None
+        self._value: Any = None  # rows in memory
         self._source: Any
         self._steps: tuple[Function, ...] = ()
+
         if not is_outside_memory(X):
             self._value = X
             if isinstance(X, BinaryRows):
                 X.validate()
             else:
                 self._value = Table.of(X)
-            self._source, self._sizes = self._value, [self._value.n_rows]
+            self._source = self._value
+            self._sizes = [self._value.n_rows]
             return
-        if memory_limit is None:
-            memory_limit = int(0.6 * _memory_here() / (1 + (n_workers or 0)))
-        self._memory = _bytes_of(memory_limit)
+
         if not is_collection(X):
             self.folder = X if isinstance(X, ShardFolder) else open_shards(X)
         if client is not None or n_workers is not None:
-            self.cluster = Cluster(client, n_workers, self._memory)
+            self.cluster = Cluster(client, n_workers)
         try:
             if is_collection(X):
-                self.folder = self._written(X, scratch)
+                self.folder = self._written(X)
             assert self.folder is not None
             self._source = self.folder
             self._sizes = [part.n_rows for part in self.folder.partitions]
-            self._check_block()
         except BaseException:
             self.close()
             raise
@@ -180,8 +144,8 @@ class Blocks:
         """Stop the workers that were started here, and close a connection that was opened here."""
         if self.cluster is not None:
             self.cluster.close()
-        if self._scratch is not None:
-            self._scratch.cleanup()
+        if self._written_rows is not None:
+            self._written_rows.cleanup()
 
     def __enter__(self) -> Blocks:
         return self
@@ -227,13 +191,15 @@ class Blocks:
         self, function: Function, items: Sequence[Any], stage: str, progress: Progress | None
     ) -> Iterator[Any]:
         """Yield ``function(item)`` of partitions, or of several together, in order."""
-        report = Progress() if progress is None else progress
-        report.start(stage, len(items))
+        if progress is not None:
+            progress.start(stage, len(items))
         map_in_order = map if self.cluster is None else self.cluster.map
         for result in map_in_order(function, items):
-            report.advance()
+            if progress is not None:
+                progress.advance()
             yield result
-        report.finish()
+        if progress is not None:
+            progress.finish()
 
     def reduce(
         self,
@@ -249,16 +215,19 @@ class Blocks:
         """
         if self.cluster is None or self.folder is None:
             return reduce(combine, self.map(function, stage=stage, progress=progress))
+
+        # Results may be large: each task adds up those of several partitions.
         parts = self.folder.partitions
-        # Results may be large: few are added on workers.
         n_spans = min(len(parts), self.cluster.n_slots)
         ends = [round(k * len(parts) / n_spans) for k in range(n_spans + 1)]
-        spans = [parts[a:b] for a, b in pairwise(ends)]
-        report = Progress() if progress is None else progress
-        report.start(stage, len(spans))
+        spans = [parts[start:stop] for start, stop in pairwise(ends)]
         of_span = partial(_of_span, self.folder, self._steps, function, combine)
-        total = self.cluster.reduce(of_span, spans, combine, report)
-        report.finish()
+
+        if progress is not None:
+            progress.start(stage, len(spans))
+        total = self.cluster.reduce(of_span, spans, combine, progress)
+        if progress is not None:
+            progress.finish()
         return total
 
     def take(
@@ -273,125 +242,40 @@ class Blocks:
             return _joined(self.map(_whole, stage=stage, progress=progress))
         if self.folder is None:
             return self._value.take(numbers)
+
+        # The wanted rows of each partition, numbered within it; partitions without any are not read.
         starts = np.concatenate([[0], np.cumsum(self._sizes)])
         ends = np.searchsorted(numbers, starts)
         parts = zip(self.folder.partitions, starts, pairwise(ends), strict=False)
-        chosen = [(part, numbers[a:b] - start) for part, start, (a, b) in parts if a < b]
+        requests = [(part, numbers[a:b] - start) for part, start, (a, b) in parts if a < b]
         rows_of = partial(_rows_of_partition, self.folder, self._steps)
-        return _joined(self._results(rows_of, chosen, stage, progress))
+        return _joined(self._results(rows_of, requests, stage, progress))
 
     def sample(self, n_rows: int, seed: np.random.SeedSequence, progress: Progress) -> Any:
         """At most ``n_rows`` rows, drawn at random, in memory."""
-        chosen = None
+        numbers = None
         if self.n_rows > n_rows:
-            drawn = np.random.default_rng(seed).choice(self.n_rows, n_rows, replace=False)
-            chosen = np.sort(drawn)
-        return self.take(chosen, stage="reading rows", progress=progress)
+            rng = np.random.default_rng(seed)
+            numbers = np.sort(rng.choice(self.n_rows, n_rows, replace=False))
+        return self.take(numbers, stage="reading rows", progress=progress)
 
     def threads(self, n_jobs: int | None) -> int | None:
         """Threads of a function of one block: ``n_jobs`` in this process, one on a worker."""
         return n_jobs if self.cluster is None else 1
 
-    # ---- what fits into memory
-
-    @property
-    def _room(self) -> int:
-        """Bytes that a task may use for its block and its results."""
-        memory = self._memory if self.cluster is None else min(self.cluster.memory, self._memory)
-        return int(memory * SHARE) - PROCESS
-
-    @property
-    def _block_bytes(self) -> int:
-        """Bytes for the largest partition of a folder."""
-        assert self.folder is not None
-        per_row = self.folder.nnz / self.folder.n_rows
-        most = max(part.n_rows for part in self.folder.partitions)
-        return int(most * (per_row * PER_ENTRY + 64))
-
-    def _check_block(self) -> None:
-        if self._room <= self._block_bytes:
-            rows = max(self._sizes)
-            need = int((self._block_bytes + PROCESS) / SHARE) + (64 << 20)
-            raise TooLargeError(
-                f"a partition of {rows:,} rows needs {_shown_bytes(self._block_bytes)} to be worked on, but a task "
-                f"has {_shown_bytes(max(0, self._room))}: give {_shown_bytes(need)} to each worker thread and as "
-                "memory_limit, or write shards with fewer rows per partition"
-            )
-
-    def groups(self, n_bytes: Sequence[int], what: str) -> list[tuple[int, int]]:
-        """Groups of consecutive results, of ``n_bytes`` each, that a task can count together: ``(start, stop)``.
-
-        Raises
-        ------
-        TooLargeError
-            If ``what``, the largest result, does not fit by itself.
-        """
-        room = ROOM_IN_MEMORY
-        if self.folder is not None:
-            room = (self._room - self._block_bytes - POSTERIORS) // COPIES
-            if max(n_bytes, default=0) > room:
-                raise TooLargeError(
-                    f"{what} need {_shown_bytes(max(n_bytes))}, but a task has {_shown_bytes(max(0, room))} for "
-                    "its results: give workers more memory"
-                )
-        groups: list[tuple[int, int]] = []
-        start = used = 0
-        for k, need in enumerate(n_bytes):
-            if used and used + need > room:
-                groups.append((start, k))
-                start, used = k, 0
-            used += need
-        return [*groups, (start, len(n_bytes))]
-
-    def structure_rows(self, asked: int | None) -> int | None:
-        """How many rows to learn groups from: those asked for; else all (None), or as many as this process can hold.
-
-        Raises
-        ------
-        TooLargeError
-            If those asked for do not fit, or not even 1,000 would.
-        """
-        if self.folder is None:
-            return asked
-        n_rows = self.n_rows
-        per_row = SAMPLE_PER_ENTRY * self.folder.nnz / n_rows + SAMPLE_PER_ROW
-        fixed = PROCESS + PER_VARIABLE * self.folder.n_columns + PER_ROW_OF_ALL * n_rows
-        wanted = n_rows if asked is None else min(asked, n_rows)
-        if fixed + per_row * wanted <= self._memory:
-            return asked
-        fits = int((self._memory - fixed) / per_row) // 1000 * 1000
-        if fits >= 1000 and asked is None:
-            logger.info("the groups are learned from %d rows, as many as fit into memory", fits)
-            return fits
-        advice = f"structure_samples={fits} would" if fits >= 1000 else "not even 1,000 would"
-        need = _shown_bytes(fixed + per_row * wanted)
-        raise TooLargeError(
-            f"learning the groups from {wanted:,} rows needs about {need} in this process, which may use "
-            f"{_shown_bytes(self._memory)}: {advice} fit, or give memory_limit={need!r}"
-        )
-
-    def sends(self, rows: BinaryRows, n_partners: int) -> bool:
-        """Whether workers have the memory to find the partners of all variables in these rows."""
-        if self.cluster is None:
-            return False
-        results = 12 * n_partners * -(-rows.n_columns // self.cluster.n_slots)
-        need = SENT_PER_ENTRY * rows.nnz + 24 * (rows.n_rows + rows.n_columns) + results
-        return need < self._room
-
     # ---- Dask collections
 
-    def _written(self, collection: Any, scratch: str | os.PathLike[str] | None) -> ShardFolder:
-        """Write a Dask collection as a folder: in ``scratch``, or in one that :meth:`close` removes."""
+    def _written(self, collection: Any) -> ShardFolder:
+        """Write a Dask collection as a folder, which :meth:`close` removes."""
         client = None if self.cluster is None else self.cluster.client
-        if scratch is None:
-            self._scratch = tempfile.TemporaryDirectory(prefix="tsenet-")
-            scratch = self._scratch.name
-            if client is not None and not all(client.run(os.path.isdir, scratch).values()):
-                raise DataError(
-                    f"the workers do not see {scratch}, where the rows would be written: give a folder that all "
-                    "machines can open as Blocks(…, scratch=…)"
-                )
-        return write_batches(scratch, ((table, {}) for table in _chunks_of(collection, client)))
+        self._written_rows = tempfile.TemporaryDirectory(prefix="tsenet-")
+        place = self._written_rows.name
+        if client is not None and not all(client.run(os.path.isdir, place).values()):
+            raise DataError(
+                f"the workers do not see {place}, where the rows would be written: set the environment variable "
+                "TMPDIR to a folder that all machines can open"
+            )
+        return write_batches(place, ((table, {}) for table in _chunks_of(collection, client)))
 
 
 def is_collection(X: Any) -> bool:
@@ -497,10 +381,10 @@ def _whole(block: Any) -> Any:
 def _rows_of_partition(
     folder: ShardFolder,
     steps: Sequence[Function],
-    chosen: tuple[Partition, NDArray[np.int64]],
+    request: tuple[Partition, NDArray[np.int64]],
 ) -> Any:
     """Some rows of a partition."""
-    partition, numbers = chosen
+    partition, numbers = request
     return _of_partition(folder, steps, _whole, partition).take(numbers)
 
 
@@ -515,35 +399,3 @@ def _joined(parts: Iterable[Any]) -> Any:
     values = [block.values for block in blocks]
     stacked = sp.vstack(values, format="csr") if first.is_sparse else np.concatenate(values)
     return Table(stacked, first.names, first.levels, first.named)
-
-
-# ---- amounts of memory
-
-
-def _bytes_of(memory: int | str) -> int:
-    """Read an amount of memory such as ``"2GB"``; numbers are bytes."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)B?\s*", str(memory), re.IGNORECASE)
-    if match is None:
-        raise ValueError(f"an amount of memory must be written as '2GB', not {memory!r}")
-    return int(float(match[1]) * 1000 ** " KMGT".index(match[2].upper() or " "))
-
-
-def _shown_bytes(n_bytes: float) -> str:
-    """Write an amount of memory with three digits."""
-    value = float(n_bytes)
-    for unit in ("B", "kB", "MB", "GB"):
-        if value < 999.5:
-            return f"{value:.3g}{unit}"
-        value /= 1000
-    return f"{value:.3g}TB"
-
-
-def _memory_here() -> int:
-    """Bytes of memory of this machine, or of the container that the process runs in."""
-    try:
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError):  # Windows does not say
-        total = 16 << 30
-    with suppress(OSError, ValueError):
-        total = min(total, int(Path("/sys/fs/cgroup/memory.max").read_text()))
-    return total

@@ -44,16 +44,12 @@ class Cluster:
     client : distributed.Client or str or None
         A client, or the address of a scheduler such as ``"tcp://10.0.0.1:8786"``; None starts workers here.
     n_workers : int or None
-        Worker processes to start if there is no client, one task each.
-    memory_limit : int or None
-        Bytes of each worker that is started.
+        Worker processes to start if there is no client, one task each; they share the machine's memory.
 
     Attributes
     ----------
     n_slots : int
         Tasks that run at the same time.
-    memory : int
-        Bytes that one task may use.
 
     Raises
     ------
@@ -63,9 +59,7 @@ class Cluster:
         If Dask is not installed.
     """
 
-    def __init__(
-        self, client: Any = None, n_workers: int | None = None, memory_limit: int | None = None
-    ) -> None:
+    def __init__(self, client: Any = None, n_workers: int | None = None) -> None:
         try:
             import dask
             import distributed
@@ -82,7 +76,6 @@ class Cluster:
                         n_workers=n_workers,
                         threads_per_worker=1,
                         processes=True,
-                        memory_limit=memory_limit,
                         dashboard_address=":0",
                         silence_logs=logging.CRITICAL,
                     )
@@ -106,8 +99,6 @@ class Cluster:
             self.close()
             raise
         self.n_slots = sum(int(worker["nthreads"]) for worker in workers)
-        limits = [w["memory_limit"] / w["nthreads"] for w in workers if w["memory_limit"]]
-        self.memory = int(min(limits, default=2 << 30))
 
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
         """Yield ``function(item)`` for each item, in order; a few items per worker are taken ahead."""
@@ -123,7 +114,7 @@ class Cluster:
                             break
                     if not waiting:
                         return
-                    self._wait([waiting[0]], Progress())
+                    self._wait([waiting[0]])
                     yield waiting.popleft().result()
         finally:
             _release(waiting)
@@ -133,7 +124,7 @@ class Cluster:
         function: Callable[[Any], Any],
         items: Sequence[Any],
         combine: Callable[[Any, Any], Any],
-        progress: Progress,
+        progress: Progress | None = None,
     ) -> Any:
         """Combine ``function(item)`` of all items, on the workers and in the order of the items."""
         futures: list[Any] = []
@@ -154,7 +145,7 @@ class Cluster:
                 (total,) = sums
                 del sums
                 self._wait(futures, progress)
-                self._wait([total], Progress())
+                self._wait([total])
                 return total.result()
         finally:
             _release(futures)
@@ -179,7 +170,7 @@ class Cluster:
             allow_other_workers=bool(addresses),
         )
 
-    def _wait(self, futures: list[Any], progress: Progress) -> None:
+    def _wait(self, futures: list[Any], progress: Progress | None = None) -> None:
         """Wait for all futures, and drop those that are done; the first error ends the waiting.
 
         Dask restarts a worker that is over its memory limit with the same tasks, again and again: after a few
@@ -208,7 +199,8 @@ class Cluster:
                 if future.status != "finished":
                     future.result()
                 futures.remove(future)
-                progress.advance()
+                if progress is not None:
+                    progress.advance()
 
     def close(self) -> None:
         """Close what was started or connected here."""

@@ -33,7 +33,7 @@ NON_NEGATIVE, POSITIVE, AT_LEAST_TWO = (
 )
 THREADS = [POSITIVE, Options(Integral, {-1}), None]
 #: Parameters that do not change the model.
-_OF_SESSION = ("n_jobs", "progress", "verbose")
+_OF_SESSION = ("n_jobs", "progress")
 TREE_CONSTRAINTS: dict[str, list[Any]] = {
     "max_island": [AT_LEAST_TWO],
     "max_top": [POSITIVE],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from dataclasses import fields
 from functools import cached_property
 from numbers import Integral, Real
@@ -170,7 +169,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         device: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
-        verbose: Any = False,
+        progress: Any = None,
     ) -> None:
         """Set the parameters; ``fit`` checks them.
 
@@ -256,7 +255,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             Threads; None for all cores. The result does not depend on it.
         random_state : int, Generator, RandomState, SeedSequence or None, default=None
             Seed. The same int gives the same model.
-        verbose : bool, callable or Progress, default=False
+        progress : bool, callable, Progress or None, default=None
             Whether to show progress; a callable gets ``(stage, done, total)``.
         """
         self.skeleton = skeleton
@@ -283,7 +282,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.verbose = verbose
+        self.progress = progress
 
     def __sklearn_clone__(self) -> Self:
         """A copy that is not fitted; a fitted TopicModel given as skeleton is a value of it, and stays fitted."""
@@ -488,11 +487,6 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         inputs = Inputs.of(self.scaling_.apply(table), self.binary_rule_)
         return Examples(inputs, rows, targets, weights, duplicate_groups(table.values)[rows])
 
-    def _progress(self) -> AbstractContextManager[Progress]:
-        """How to report progress; 0 and 1 are False and True, which is what scikit-learn's users write."""
-        is_number = isinstance(self.verbose, int | np.integer | np.bool_)
-        return as_progress(bool(self.verbose) if is_number else self.verbose)
-
     def _recipe(self) -> Recipe:
         """The parameters of training, checked."""
         from tsenet.training.recipe import Recipe
@@ -592,7 +586,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
                     "rows, or leave them out"
                 )
             return self._fit_folder(X, y, recipe)
-        with self._progress() as report:
+        with as_progress(self.progress) as report:
             checked = self._check_rows(
                 X, y, sample_weight, report, reset=True, embeddings=embeddings
             )
@@ -632,7 +626,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
                 "linear_skip=True needs all rows in memory: leave it at 'auto', which trains the "
                 "network alone on a folder"
             )
-        with self._progress() as report, in_blocks(X) as blocks:
+        with as_progress(self.progress) as report, in_blocks(X) as blocks:
             folder = folder_of(blocks)
             given = self._read_targets(_labels_of(folder, y))
             if len(given.values) != folder.n_rows:
@@ -676,7 +670,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             )
         recipe, seed = self._recipe(), seed_sequence(self.random_state)
         first = not hasattr(self, "history_")
-        with self._progress() as report:
+        with as_progress(self.progress) as report:
             checked = self._check_rows(X, y, sample_weight, report, reset=first, classes=classes)
             if first:
                 self._learn_structure(checked.table, checked.table, seed, report)
@@ -771,7 +765,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         loss, recipe = self.targets_.loss, self._recipe()
         answers = loss.soft_targets(self._predictor.outputs(inputs, None, self.n_jobs))
         rows = Examples(inputs, np.arange(len(inputs)), answers)
-        with self._progress() as report:
+        with as_progress(self.progress) as report:
             for size in sizes:
                 remove_weakest(self.net_, inputs, size)
                 self._pruned, self._adam = True, None

@@ -20,6 +20,7 @@ from tsenet.skeleton.chow_liu import counted_information
 from tsenet.skeleton.tree import LatentTree
 
 UNITS_PER_TILE = 128  # upper units whose scores with all lower ones are in memory at a time
+BYTES_PER_PASS = 128 << 20  # counts of one pass over the rows; a task holds up to five such results
 ROWS_PER_CHUNK = 8192  # rows of a layer that are dense at a time
 
 Int32 = NDArray[np.int32]
@@ -178,10 +179,7 @@ def count_layers(
         for level in range(first_level or len(sizes), len(sizes))
         for first, last in tiles_of(sizes[level])
     ]
-    # A tile holds int32 counts: (B, D) twice and (B, U) once.
-    n_bytes = [4 * (b - a) * (2 * sizes[level - 1] + sizes[level]) for level, a, b in ranges]
-    groups = rows.groups(n_bytes, f"the counts of {UNITS_PER_TILE} units")
-    passes = [ranges[start:stop] for start, stop in groups]
+    passes = _passes(ranges, sizes)
     zeros = [np.zeros(size, np.int64) for size in sizes]
     counted = LayerCounts([], zeros, zeros)
 
@@ -209,6 +207,21 @@ def count_layers(
         for k in range(tree.n_levels)
     ]
     return pairs, tiles()
+
+
+def _passes(ranges: Sequence[UnitRange], sizes: Sequence[int]) -> list[list[UnitRange]]:
+    """The tiles that are counted in each pass over the rows: as many as fit, at least one."""
+    passes: list[list[UnitRange]] = []
+    room = 0
+    for level, first, last in ranges:
+        # A tile holds int32 counts: (B, D) twice and (B, U) once.
+        n_bytes = 4 * (last - first) * (2 * sizes[level - 1] + sizes[level])
+        if not passes or n_bytes > room:
+            passes.append([])
+            room = BYTES_PER_PASS
+        passes[-1].append((level, first, last))
+        room -= n_bytes
+    return passes
 
 
 def tiles_of(n_units: int) -> list[tuple[int, int]]:

@@ -93,8 +93,6 @@ def expand(
         If ``link_rule`` is unknown, ``density`` is out of range or the tree has no latents.
     DataError
         If the columns of ``X`` are not those of the tree.
-    TooLargeError
-        If the counts of rows outside memory do not fit into the memory of a worker.
 
     Examples
     --------

@@ -23,6 +23,10 @@ from tsenet.skeleton.tree import LatentTree, latent_names, node_marginals
 
 logger = logging.getLogger("tsenet")
 
+# Rows of a folder from which the structure is learned, unless the user says: 100 words each are 1.2 GB in the search.
+# More rows refine the probabilities, but find the same groups.
+MAX_STRUCTURE_ROWS = 200_000
+
 
 def learn_tree(
     X: Any,
@@ -65,8 +69,8 @@ def learn_tree(
         are then put under the latent that tells most about them. False follows the paper: every variable joins a group
         in the search.
     structure_samples : int or None, default=None
-        Learn the structure from this many rows drawn at random; None uses all rows, or as many rows of a folder as fit
-        into memory. Set it if there are many more rows than the structure needs. The probabilities are always refined
+        Learn the structure from this many rows drawn at random; None uses all rows in memory, and at most 200,000 rows
+        of a folder. Set it if there are many more rows than the structure needs. The probabilities are always refined
         on all rows (or their pieces).
     refine_steps : int, default=100
         Steps of stepwise EM over the whole tree at the end, each on up to 1,000 rows. 0 keeps the probabilities that
@@ -104,8 +108,6 @@ def learn_tree(
     ------
     DataError
         If the table cannot be used, for example because it has fewer than two rows.
-    TooLargeError
-        If the work on rows outside memory does not fit into memory; raised before it begins.
     ValueError
         If an option is out of range.
 
@@ -146,7 +148,8 @@ def learn_tree(
         in_blocks(X, client) as blocks,
     ):
         # The rows: binary, and cut into pieces if their lengths vary.
-        structure_samples = blocks.structure_rows(structure_samples)
+        if structure_samples is None and blocks.folder is not None:
+            structure_samples = MAX_STRUCTURE_ROWS
         rule = learn_rule(blocks)
         rows = blocks.then(rule.apply)
         sums = rows.reduce(RowSums.of, RowSums.combine, stage="counts", progress=report)
@@ -227,6 +230,7 @@ def _structure_rows(
     stage = "rows of the structure sample"
     if n_sampled is None or n_sampled >= rows.n_rows:
         return pieces, pieces.take(stage=stage, progress=progress)
+    logger.info("the groups are learned from %d rows", n_sampled)
     numbers = np.random.default_rng(seed).choice(rows.n_rows, n_sampled, replace=False)
     sample = rows.take(np.sort(numbers), stage=stage, progress=progress)
     return pieces, cut_into_pieces(sample, piece_size, key)

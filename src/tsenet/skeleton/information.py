@@ -18,6 +18,8 @@ from tsenet.skeleton.kernels.pair_kernels import PairData, best_partners
 JOINT_BYTES = 1 << 30  # dense data are counted by a matrix product where it fits here
 PRODUCT_COST = 0.02  # one multiplication, in units of one count by row lists (measured)
 CHUNK_WORK = 2_000_000  # counts in one task: some milliseconds
+# Entries of rows that are sent to the workers of a cluster: a worker holds 24 bytes of each, here 0.8 GB.
+MAX_SENT_ENTRIES = 1 << 25
 
 
 class PairCounter:
@@ -174,14 +176,15 @@ def pair_information(
     n_variables = counter.rows.n_columns
     n_partners = min(n_partners, n_variables)
     progress.start("pairs", n_variables)
-    if blocks is None or blocks.cluster is None or not blocks.sends(counter.rows, n_partners):
+    cluster = None if blocks is None else blocks.cluster
+    if cluster is None or counter.rows.nnz > MAX_SENT_ENTRIES:
         partners, gain = counter.best_partners(
             np.arange(n_variables, dtype=np.int32), counter.varies, n_partners, workers, progress
         )
     else:
         work = counter.work + 1
-        spans = chunks_of_equal_work(work, int(work.sum()) // (4 * blocks.cluster.n_slots) + 1)
-        found = blocks.cluster.map(partial(_partners_of_span, counter, n_partners), spans)
+        spans = chunks_of_equal_work(work, int(work.sum()) // (4 * cluster.n_slots) + 1)
+        found = cluster.map(partial(_partners_of_span, counter, n_partners), spans)
         partners, gain = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     partners[~counter.varies] = -1
     gain[~counter.varies] = 0.0
