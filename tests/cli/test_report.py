@@ -107,6 +107,20 @@ class TestTopics:
         assert shown["units"] == known["units"]
         assert {text[:5] for text in shown["rows"]["texts"].values()} == {"2024-"}
 
+    def test_one_model_file_shows_the_topics_of_the_page(
+        self, folder: Path, tmp_path: Path
+    ) -> None:
+        fine("report", folder / "topics" / "model.tsenet", "-o", tmp_path / "model.html", "--quiet")
+        page = payload_of(folder / "topics" / "topics.html")
+        shown = payload_of(tmp_path / "model.html")
+        assert len(page["units"]["label"]) > 1
+        for what in ("units", "names", "parent", "strength"):
+            assert shown[what] == page[what]  # titles, words and shares, without the documents
+        listed = json.loads((folder / "topics" / "topics.json").read_text(encoding="utf-8"))
+        titles = {topic["title"]: topic["size"] for topic in listed["topics"]}
+        shares = dict(zip(page["units"]["label"], page["units"]["share"], strict=True))
+        assert {title: shares[title] for title in titles} == pytest.approx(titles, rel=5e-3)
+
     def test_a_tree_over_columns(self, tmp_path: Path) -> None:
         tree = planted_tree(np.random.default_rng(0), (6, 2))
         tsenet.save(tree, tmp_path / "tree.tsenet")
@@ -118,7 +132,7 @@ class TestTopics:
         assert payload_of(tmp_path / "rows.html")["nouns"]["row"] == ["row", "rows"]
 
     def test_a_tree_over_words(self, folder: Path, tmp_path: Path) -> None:
-        tsenet.load(folder / "topics" / "model.tsenet").tree_.save(tmp_path / "tree.tsenet")
+        tsenet.load(folder / "model.tsenet").tree_.save(tmp_path / "tree.tsenet")
         command = ("report", tmp_path / "tree.tsenet", "--data", folder / "news.csv")
         out = ("-o", tmp_path / "r.html", "--quiet")
         assert "column" in error_of(*command, *out)
@@ -128,8 +142,8 @@ class TestTopics:
 class TestExport:
     def test_bif(self, folder: Path, tmp_path: Path) -> None:
         bif = tmp_path / "tree.bif"
-        fine("export", folder / "topics" / "model.tsenet", "--bif", bif)
-        tree = tsenet.load(folder / "topics" / "model.tsenet").tree_
+        fine("export", folder / "model.tsenet", "--bif", bif)
+        tree = tsenet.load(folder / "model.tsenet").tree_
         content = bif.read_text(encoding="ascii")
         assert content.count("\nprobability ") == tree.n_nodes
         assert "add --force" in error_of("export", folder / "model.tsenet", "--bif", bif)
@@ -139,6 +153,7 @@ class TestExport:
     def test_models_of_the_wrong_kind(self, folder: Path, tmp_path: Path) -> None:
         topics, out = folder / "topics" / "model.tsenet", tmp_path / "x"
         assert "only a TSENetClassifier" in error_of("export", topics, "--onnx", out)
+        assert "to_tree(texts)" in error_of("export", topics, "--bif", out)
         assert "cannot be loaded" in error_of("export", folder / "news.csv", "--bif", out)
         message = error_of("predict", topics, folder / "news.csv")
         assert f"tsenet topics DATA --model {topics}" in message

@@ -55,7 +55,8 @@ def every_topic(topics: list[Any]) -> list[Any]:
 def test_levels_have_the_sizes_asked_for(data: Path, out: Path) -> None:
     given = ("topics", data, "--text", "body", "--out", out, "--quiet", "--no-explorer")
     fine(*given, "--levels", "1,3")
-    assert tsenet.load(out / "model.tsenet").tree_.layer_sizes[1:] == (3, 1)
+    levels = tsenet.load(out / "model.tsenet").topics_["level"].tolist()
+    assert levels == [2, 1, 1, 1]
     for wrong in (("--levels", "2,x"), ("--levels", "2,3"), ("--levels", "2,4", "--topics", "3")):
         refused = run(*given, "--force", *wrong)
         assert refused.exit_code in (1, 2)

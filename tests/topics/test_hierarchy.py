@@ -7,8 +7,8 @@ import pytest
 
 from tsenet import Table
 from tsenet.data.binary import BinaryRows, BinaryRule
-from tsenet.skeleton.tree import PRESENT
 from tsenet.topics.hierarchy import TopicHierarchy
+from tsenet.topics.presence import PRESENT
 
 
 def test_a_topic_is_present_where_one_below_it_is(

@@ -37,6 +37,11 @@ def export(
     kind = type(fitted).__name__
     if bif is not None:
         tree = fitted if isinstance(fitted, LatentTree) else getattr(fitted, "tree_", None)
+        if hasattr(fitted, "to_tree"):
+            raise DataError(
+                f"{model} holds a {kind}, whose tree has the rates of documents: make it in Python with "
+                "to_tree(texts), and save that"
+            )
         if tree is None:
             raise DataError(f"{model} holds a {kind} without a tree: nothing to write as BIF")
         write_bif(tree, out)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +14,10 @@ from tsenet.cli import _shared as cli
 from tsenet.errors import DataError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from tsenet import TopicModel
+    from tsenet.data import Blocks
     from tsenet.progress import Progress
 
 _MODEL = "tsenet.TopicModel"
@@ -94,86 +98,42 @@ def topics(
     To edit topics, give the same documents and the model: tsenet topics DATA --model FILE --merge Z2.1,Z2.4
     --rename Z2.1=Sport --reduce 20 --out DIR. This writes all files.
     """
-    import tsenet
     from tsenet._system.atomic import atomic_folder
-    from tsenet.cli._model_data import read_file
-    from tsenet.data import Blocks
-    from tsenet.data.words import without_html
 
-    parameters: dict[str, Any] = {"random_state": seed}
-    parameters |= cli.read_settings(context, settings, _MODEL, cli.WORDS)
     is_sharded = cli.is_shard_folder(data)
-    _check_options(context, is_sharded)
+    edits = bool(merge or rename or reduce is not None)
+    _check_options(context, is_sharded, edits)
     for name in ("", *_FILES):
         cli.refuse_inputs(out / name, data, config, stop_words)
-    parameters |= cli.typed(
-        vectorizer=cli.vectorizer_of(parameters, words, stop_words, _MODEL),
-        levels=_sizes_of(levels),
-        n_topics=n_topics,
-        seed_words=_seed_groups(seed_words),
-    )
+    new_model = _new_model(context, levels, seed_words)  # refuses bad options before files are read
     labels = dict(_pairs(rename, "--rename"))
-    found = tsenet.TopicModel(**parameters)
-    found._validate_params()  # before files are read
-    if id_column is None and data.is_dir() and not is_sharded:
-        id_column = "file"
-    documents: list[str] = []
+
     with (
         atomic_folder(out, force=force) as folder,
         cli.open_progress(quiet) as progress,
-        Blocks(data, **cli.workers_of(workers)) if is_sharded else nullcontext() as blocks,
+        _open_documents(context, is_sharded, progress) as documents,
     ):
-        if blocks is None:
-            wanted = cli.typed(text=text or "text", along=along, id=id_column).values()
-            file = read_file(data, progress, encoding, no_header, list(wanted), max_size=max_size)
-            documents = file.texts(text or "text")
         if model is None:
-            found.set_params(progress=progress).fit(documents if blocks is None else blocks)
-            found.set_params(progress=None)
+            found = _learn(new_model, documents, progress)
         else:
-            found = tsenet.load(model, kind="TopicModel")
-            for group in merge or ():
-                found.merge(_parts_of(group), documents)
-            found.rename(labels)
+            found = _load(model, documents, merge or (), labels)
         if reduce is not None:
             found.reduce(reduce)
-        new_documents = None if model is None else documents or None
-        if model is None or merge or labels or reduce is not None:
+
+        if model is None or edits:
             _write_topics(found, folder, progress)
             if not no_explorer:
-                found.report(
-                    folder / "topics.html",
-                    new_documents,
-                    quote=blocks is None and list(map(without_html, documents)),
-                    along=None if along is None else file.column(along).tolist(),
-                    along_name=along or "",
-                    title=data.name.split(".")[0],
-                    progress=progress,
-                )
-        progress.start("topics of documents", None)
-        n_documents, n_without = _write_documents(
-            found,
-            [found.transform(new_documents)] if blocks is None else blocks.map(found.transform),
-            id_column or "document",
-            None if id_column is None else file.column(id_column).tolist(),
-            folder / "documents.csv",
-        )
-        progress.finish()
+                _write_page(found, documents, folder / "topics.html", progress)
+        counts = _write_documents(found, documents, folder / "documents.csv", progress)
         written = sorted(path.name for path in folder.iterdir())
-    counts = {
-        "documents": n_documents,
-        "without text": documents.count(""),
-        "duplicates": len(list(filter(None, documents))) - len({*documents} - {""}),
-        "without a topic": n_without,
-    }
+
     _print_topics(found, counts, written, out, as_json)
 
 
-def _check_options(context: typer.Context, is_sharded: bool) -> None:
+def _check_options(context: typer.Context, is_sharded: bool, edits: bool) -> None:
     """Refuse options that have no effect."""
     given = context.params
     learns = given["model"] is None
-    edits = any(given[name] for name in ("merge", "rename", "reduce"))
     learning = (*_OF_WORDS, "levels", "n_topics", "seed_words", "settings")
     for applies, names, reason in (
         (is_sharded, _OF_COLUMNS + _OF_WORDS, "the folder has its words chosen already"),
@@ -216,14 +176,129 @@ def _seed_groups(texts: list[str] | None) -> dict[str, list[str]] | None:
     return {label: _parts_of(words) for label, words in _pairs(texts, "--seed-words")} or None
 
 
+def _new_model(
+    context: typer.Context, levels: str | None, seed_words: list[str] | None
+) -> TopicModel:
+    """A model with the parameters of the command line, checked."""
+    import tsenet
+
+    given = context.params
+    parameters: dict[str, Any] = {"random_state": given["seed"]}
+    parameters |= cli.read_settings(context, given["settings"], _MODEL, cli.WORDS)
+    vectorizer = cli.vectorizer_of(parameters, given["words"], given["stop_words"], _MODEL)
+    parameters |= cli.typed(
+        vectorizer=vectorizer,
+        levels=_sizes_of(levels),
+        n_topics=given["n_topics"],
+        seed_words=_seed_groups(seed_words),
+    )
+    model = tsenet.TopicModel(**parameters)
+    model._validate_params()
+    return model
+
+
+# ---- documents
+
+
+@dataclass(frozen=True)
+class _Documents:
+    """The documents of the command line.
+
+    Attributes
+    ----------
+    texts : list of str
+        Empty for a folder of shards.
+    blocks : Blocks or None
+        A folder of shards; None for texts.
+    name : str
+        The name of the file or folder.
+    key : str
+        What documents.csv calls the documents.
+    ids : list or None
+        Their keys there; None numbers them from 0.
+    along : list or None
+        A value of each to show topics along.
+    along_name : str
+    """
+
+    texts: list[str]
+    blocks: Blocks | None
+    name: str
+    key: str = "document"
+    ids: list[Any] | None = None
+    along: list[Any] | None = None
+    along_name: str = ""
+
+
+@contextmanager
+def _open_documents(
+    context: typer.Context, is_sharded: bool, progress: Progress
+) -> Iterator[_Documents]:
+    """Read a file of documents, or open a folder of shards."""
+    from tsenet.cli._model_data import read_file
+    from tsenet.data import Blocks
+
+    given = context.params
+    data = given["data"]
+    name = data.name.split(".")[0]
+    if is_sharded:
+        with Blocks(data, **cli.workers_of(given["workers"])) as blocks:
+            yield _Documents([], blocks, name)
+        return
+
+    text, along, key = given["text"] or "text", given["along"], given["id_column"]
+    if key is None and data.is_dir():
+        key = "file"
+    wanted = cli.typed(text=text, along=along, id=key).values()
+    file = read_file(
+        data,
+        progress,
+        given["encoding"],
+        given["no_header"],
+        list(wanted),
+        max_size=given["max_size"],
+    )
+    yield _Documents(
+        file.texts(text),
+        None,
+        name,
+        key or "document",
+        None if key is None else file.column(key).tolist(),
+        None if along is None else file.column(along).tolist(),
+        along or "",
+    )
+
+
+# ---- steps
+
+
+def _learn(model: TopicModel, documents: _Documents, progress: Progress) -> TopicModel:
+    """Learn the topics of documents."""
+    model.set_params(progress=progress)
+    model.fit(documents.texts if documents.blocks is None else documents.blocks)
+    return model.set_params(progress=None)
+
+
+def _load(
+    path: Path, documents: _Documents, merge: Iterable[str], labels: dict[str, str]
+) -> TopicModel:
+    """A model from a file, with the changes asked for."""
+    import tsenet
+
+    model: TopicModel = tsenet.load(path, kind="TopicModel")
+    for group in merge:
+        model.merge(_parts_of(group), documents.texts)
+    return model.rename(labels)
+
+
 def _write_topics(model: TopicModel, folder: Path, progress: Progress) -> None:
     """Write the model, and its topics for programs and to read."""
-    from tsenet.explain.topic_words import to_json, to_markdown
     from tsenet.store import save
+    from tsenet.topics.listing import to_json, to_markdown
 
     if not len(model.get_feature_names_out()):
         raise DataError(
-            f"no topic was found among {model.tree_.n_observed:,} words: there are too few documents, or their words "
+            f"no topic was found among {len(model.vocabulary_):,} words: there are too few documents, or their words "
             "hardly occur together. More documents help, or --set min_documents=1 --set min_coherence=-1, which "
             "leave out less"
         )
@@ -235,67 +310,96 @@ def _write_topics(model: TopicModel, folder: Path, progress: Progress) -> None:
     progress.finish()
 
 
-def _write_documents(
-    model: TopicModel, strengths: Iterable[Any], key: str, ids: Any, path: Path
-) -> tuple[int, int]:
-    """Write the topics that are present in each document as csv, the strongest first.
+def _write_page(model: TopicModel, documents: _Documents, path: Path, progress: Progress) -> None:
+    """Write the page, which quotes documents that are texts."""
+    from tsenet.data.words import without_html
 
-    Parameters
-    ----------
-    model : TopicModel
-    strengths : iterable of csr_array
-        Probabilities of the topics in the documents, part by part.
-    key : str
-        Name of the column that holds the documents' keys.
-    ids : sequence or None
-        The keys; None numbers the documents from 0.
-    path : Path
-        The file.
+    is_fitted_on_these = model._rows is not None
+    model.report(
+        path,
+        None if is_fitted_on_these else documents.texts or None,
+        quote=documents.blocks is None and list(map(without_html, documents.texts)),
+        along=documents.along,
+        along_name=documents.along_name,
+        title=documents.name,
+        progress=progress,
+    )
+
+
+def _write_documents(
+    model: TopicModel, documents: _Documents, path: Path, progress: Progress
+) -> dict[str, int]:
+    """Write the topics that are present in each document as csv, the strongest first.
 
     Returns
     -------
-    (int, int)
-        Number of documents, and how many of them have no topic: these have a row without one.
+    dict of str to int
+        Numbers of documents: in all, without text, duplicates, and without a topic, which have a row without one.
     """
+    progress.start("topics of documents", None)
+    parts: Iterable[Any]
+    if documents.blocks is not None:
+        parts = documents.blocks.map(model.transform)
+    else:
+        parts = [model.transform(None if model._rows is not None else documents.texts)]
+
+    n_documents = n_without = 0
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        for strengths in parts:
+            frame, n_empty = _document_rows(model, strengths, documents.key)
+            frame[documents.key] += n_documents
+            if documents.ids is not None:
+                keys = [documents.ids[row] for row in frame[documents.key]]
+                frame[documents.key] = ["" if key is None else str(key) for key in keys]
+            cli.write_csv(frame, stream, header=not n_documents)
+            n_documents += strengths.shape[0]
+            n_without += n_empty
+    progress.finish()
+
+    filled = [text for text in documents.texts if text]
+    return {
+        "documents": n_documents,
+        "without text": len(documents.texts) - len(filled),
+        "duplicates": len(filled) - len(set(filled)),
+        "without a topic": n_without,
+    }
+
+
+def _document_rows(model: TopicModel, strengths: Any, key: str) -> tuple[pd.DataFrame, int]:
+    """A row for each topic that is present in a document, the strongest first; how many documents have none."""
     import numpy as np
     import pandas as pd
 
-    from tsenet.skeleton.tree import PRESENT
+    from tsenet.topics.presence import PRESENT, presence
 
     shown = model.topics_
-    names, titles = shown["id"].to_numpy(), shown["label"].to_numpy()
-    n_documents = n_without = 0
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        for part in strengths:
-            entries = part.tocoo(copy=True)
-            entries.data[entries.data < PRESENT] = 0
-            entries.eliminate_zeros()
-            without = np.setdiff1d(np.arange(part.shape[0]), entries.row)
-            present = {
-                "topic": names[entries.col],
-                "title": titles[entries.col],
-                "strength": entries.data,
-            }
-            rows = [pd.DataFrame({key: entries.row, **present}), pd.DataFrame({key: without})]
-            frame = pd.concat(rows).sort_values([key, "strength"], ascending=[True, False])
-            frame["strength"] = frame["strength"].round(4)
-            frame[key] += n_documents
-            if ids is not None:
-                frame[key] = ["" if ids[row] is None else str(ids[row]) for row in frame[key]]
-            cli.write_csv(frame, stream, header=not n_documents)
-            n_documents += part.shape[0]
-            n_without += without.size
-    return n_documents, n_without
+    document, topic = presence(strengths)
+    entries = strengths.tocoo()
+    without = np.setdiff1d(np.arange(strengths.shape[0]), document)
+    present = pd.DataFrame(
+        {
+            key: document,
+            "topic": shown["id"].to_numpy()[topic],
+            "title": shown["label"].to_numpy()[topic],
+            "strength": entries.data[entries.data >= PRESENT],
+        }
+    )
+    frame = pd.concat([present, pd.DataFrame({key: without})])
+    frame = frame.sort_values([key, "strength"], ascending=[True, False])
+    frame["strength"] = frame["strength"].round(4)
+    return frame, without.size
 
 
 def _print_topics(
     model: TopicModel, counts: dict[str, int], written: list[str], out: Path, as_json: bool
 ) -> None:
     """Print how many documents, words and topics there are, and what was written."""
-    n_words = model.tree_.n_observed
+    import numpy as np
+
+    n_words = len(model.vocabulary_)
     n_grouped = n_words - len(model.ungrouped_)
     levels = model.topics_["level"]
-    sizes = [int((levels == k).sum()) for k in range(1, model.tree_.n_levels + 1)]
+    sizes = np.bincount(levels, minlength=2)[1:].tolist()
     fields = {
         **{name.replace(" ", "_"): count for name, count in counts.items()},
         "words": n_words,
@@ -308,7 +412,8 @@ def _print_topics(
     shown = ", ".join(f"{size:,}" for size in sizes) or "none"
     odd = [f"{count:,} {name}" for name, count in counts.items() if count]
     cli.print_result(
-        *(as_json, fields),
+        as_json,
+        fields,
         f"{n_documents:,} documents, {n_words:,} words, {n_grouped:,} of them in topics; topics per level: {shown}",
         *([f"among the documents: {', '.join(odd)}"] if odd else []),
         f"written to {out}: {', '.join(written)}",

@@ -38,24 +38,16 @@ from tsenet.estimators.base import (
     tables_of,
     vectorizer_parts,
 )
-from tsenet.explain.presence import calendar_periods, round_step
-from tsenet.explain.scores import coherence, hierarchy_scores
-from tsenet.explain.topic_words import (
-    Topic,
-    TopicView,
-    TopicWord,
-    choose_topics,
-    every_topic,
-    nest_topics,
-    view_topics,
-)
+from tsenet.explain.bins import calendar_periods, round_step
+from tsenet.explain.scores import hierarchy_scores
 from tsenet.progress import as_progress
-from tsenet.skeleton.chow_liu import binary_information
-from tsenet.skeleton.tree import PRESENT, LatentTree
+from tsenet.skeleton.tree import LatentTree, latent_names
 from tsenet.store.files import arrays_under
-from tsenet.topics.describe import N_TYPICAL, STORED_WORDS, TopicDescription, describe
+from tsenet.topics.describe import TopicDescription, describe_hierarchy
 from tsenet.topics.hierarchy import TopicHierarchy
 from tsenet.topics.mixture import contradicted, learn_hierarchy, update
+from tsenet.topics.presence import PRESENT, shares
+from tsenet.topics.topic import Topic, TopicView, choose_topics, every_topic, view_topics
 
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
@@ -67,14 +59,13 @@ _DRAWN = 20_000  # documents of a folder that topics are learned from
 # fit() warns of documents with a median of this many known words, if there are many different ones.
 _SHORT, _MANY_WORDS = 4, 300
 _LANGUAGE_WORDS = 50  # the most frequent words, by which a language is recognised
-_FINITE = np.finfo(np.float64).max
 
 
 class TopicModel(SavedEstimator):
     """A hierarchy of topics, learned from documents.
 
-    A topic is a latent of a tree over the words (:class:`tsenet.LatentTree`). Topics of level 1 are directly above the
-    words; each topic of a higher level has at least two below it, with which it shares documents. Topics are
+    Topics of level 1 are directly above the words; each topic of a higher level has at least two below it, with which
+    it shares documents. Topics are
     learned from whole documents: words are tied if they occur together more often than documents of their length
     explain, and words of general language count little. Nothing is random: the same documents give the same topics.
 
@@ -110,8 +101,6 @@ class TopicModel(SavedEstimator):
 
     Attributes
     ----------
-    tree_ : LatentTree
-        The model itself, with all topics, also those that are not shown.
     topics_ : pandas.DataFrame
         The topics shown, one in each row, in the order of the columns of :meth:`transform`: id, level, parent, label,
         words, share (of the documents) and n_documents in which it is *present*, members (the words that belong to it
@@ -159,17 +148,17 @@ class TopicModel(SavedEstimator):
         "min_coherence": [Interval(Real, -1, 1, closed="both")],
     }
 
-    tree_: LatentTree
+    binary_rule_: BinaryRule
     vectorizer_: CountVectorizer | None
     n_documents_: int
-    _stats: TopicDescription
+    _hierarchy: TopicHierarchy  # all topics, also those that are not shown
+    _description: TopicDescription  # what the documents say about them
     _labels: dict[str, str]  # chosen by the user, by topic id
     _seed_words: dict[str, tuple[str, ...]]  # of each topic that words started, by its id
     _pins: list[_Start]  # topics that fit keeps
     _selection: tuple[str, ...] | None  # ids of the topics that reduce() chose
     _rows: BinaryRows | None  # the documents of fit; None in a model from a file
     _strengths: Any  # of the topics in these documents; None until they are needed
-    _hierarchy: TopicHierarchy
 
     def __init__(
         self,
@@ -280,8 +269,8 @@ class TopicModel(SavedEstimator):
         column = {word: k for k, word in enumerate(table.names)}
         seeds = _known_starts(_seeds_of(self.seed_words), column, seeds=True)
         pins = _known_starts(getattr(self, "_pins", ()), column, seeds=False)
-        rule = BinaryRule.learn(table)
-        rows = self._rows = rule.apply(table)
+        self.binary_rule_ = BinaryRule.learn(table)
+        rows = self._rows = self.binary_rule_.apply(table)
         if rows.n_rows < 2:
             raise DataError(f"at least two documents are needed to learn topics, not {rows.n_rows}")
         length = float(np.median(np.diff(rows.indptr)))
@@ -299,19 +288,20 @@ class TopicModel(SavedEstimator):
             report.start("topics", None)
             self._hierarchy = learn_hierarchy(rows, self._level_sizes(), groups)
             report.finish(f"{'-'.join(map(str, self._hierarchy.sizes))} topics")
-        tree = self.tree_ = self._hierarchy.latent_tree(rows, rule)
         self.n_documents_ = rows.n_rows if n_documents is None else n_documents
         self._warn_about_unused_words()
-        self._pins = [pin for pin in pins if pin.level <= tree.n_levels]
+        n_levels = len(self._hierarchy.sizes)
+        self._pins = [pin for pin in pins if pin.level <= n_levels]
         if len(self._pins) < len(pins):
             warnings.warn(
                 f"{len(pins) - len(self._pins)} pinned topics of higher levels are not kept: the hierarchy now has "
-                f"{tree.n_levels} levels. Set levels to keep their number",
+                f"{n_levels} levels. Set levels to keep their number",
                 stacklevel=4,  # where fit() was called
             )
         # The first topics of a level are those that its groups of words started.
+        ids = self._new_ids()
         first = {
-            level: iter(tree.names[tree.layer(level)]) for level in range(1, tree.n_levels + 1)
+            number: iter(ids[level]) for number, level in enumerate(self._hierarchy.levels, start=1)
         }
         started = {next(first[start.level]): start.label for start in (*seeds, *self._pins)}
         self._seed_words = {
@@ -320,21 +310,28 @@ class TopicModel(SavedEstimator):
         self._warn_about_contradicted_seeds(rows, seeds)
         self._labels = {name: label for name, label in started.items() if label}
         self._selection = self._strengths = None
-        self._stats = self._describe(rows)
-        self._measure_coherence(rows)
+        self._description = self._describe(rows, ids)
         self._clear_cache()
         return self
 
-    def _describe(self, rows: BinaryRows) -> TopicDescription:
+    def _new_ids(self) -> list[str]:
+        """Names for the topics of a new hierarchy: ``Z1.0``, ``Z1.1`` and so on."""
+        sizes = self._hierarchy.sizes
+        level = np.repeat(np.arange(len(sizes) + 1), [len(self.vocabulary_), *sizes])
+        return latent_names(level.astype(np.int32), set(self.vocabulary_))
+
+    def _describe(self, rows: BinaryRows, ids: Sequence[str]) -> TopicDescription:
         """Words and shares of the topics; those of seed words have these."""
         column = {word: k for k, word in enumerate(self.vocabulary_)}
-        topic = {name: k for k, name in enumerate(self.tree_.latent_names)}
+        topic = {name: k for k, name in enumerate(ids)}
         seeds = {
             topic[name]: [column[word] for word in words[: self.top_words]]
             for name, words in self._seed_words.items()
             if name in topic
         }
-        return describe(self._hierarchy, rows, self.top_words, seeds=seeds)
+        return describe_hierarchy(
+            self._hierarchy, rows, self.vocabulary_, ids, n_shown=self.top_words, seeds=seeds
+        )
 
     def _warn_about_contradicted_seeds(self, rows: BinaryRows, seeds: Sequence[_Start]) -> None:
         column = {word: k for k, word in enumerate(self.vocabulary_)}
@@ -347,15 +344,6 @@ class TopicModel(SavedEstimator):
                     "the others. They stay together, but the topic may be of several subjects",
                     stacklevel=5,  # where fit() was called
                 )
-
-    def _measure_coherence(self, rows: BinaryRows) -> None:
-        """Fill in the coherence where it is NaN: how often the words occur in the same documents."""
-        words = self._stats.words[:, : self.top_words]
-        missing = np.isnan(self._stats.coherence) & ((words >= 0).sum(axis=1) > 1)
-        topics = [[self.tree_.names[w] for w in of_topic if w >= 0] for of_topic in words[missing]]
-        if topics:
-            scores = coherence(topics, self._word_table(rows), n_words=self.top_words)
-            self._stats.coherence[missing] = scores.per_topic
 
     def _level_sizes(self) -> tuple[int, ...] | int | None:
         """Numbers of topics asked for, checked."""
@@ -374,7 +362,8 @@ class TopicModel(SavedEstimator):
 
     def _warn_about_unused_words(self) -> None:
         """Warn if nearly all words are in no group, as with few documents."""
-        n_words, n_unused = self.tree_.n_observed, len(self.tree_.ungrouped)
+        n_words = len(self.vocabulary_)
+        n_unused = int((self._hierarchy.main_topic < 0).sum())
         if n_words - n_unused < _MIN_GROUPED * n_words:
             warnings.warn(
                 f"only {n_words - n_unused:,} of {n_words:,} words are in a topic; the others have no significant tie "
@@ -400,23 +389,19 @@ class TopicModel(SavedEstimator):
         TopicModel
             The model itself.
         """
-        if not hasattr(self, "tree_"):
+        if not hasattr(self, "binary_rule_"):
             return self.fit(texts)
         rows = self._rows_of(texts)
         if not rows.n_rows:
             return self
         self._hierarchy = update(self._hierarchy, rows)
-        old, new = self.tree_, self._hierarchy.latent_tree(rows, self.tree_.rule)
         weight = rows.n_rows / (self.n_documents_ + rows.n_rows)
-        below = slice(0, old.layer(old.n_levels).start)  # links inside the top level stay
-        same = np.flatnonzero(old.parent[below] == new.parent[below])
-        cpt = old.cpt.copy()
-        cpt[same] = (1.0 - weight) * old.cpt[same] + weight * new.cpt[same]
-        self.tree_ = replace(old, cpt=cpt)
-        share = (1.0 - weight) * self._stats.share + weight * _shares(
-            self._hierarchy.strengths(rows)
+        share = shares(self._hierarchy.strengths(rows))
+        self._description = replace(
+            self._description,
+            member_of=self._hierarchy.main_topic,
+            share=(1.0 - weight) * self._description.share + weight * share,
         )
-        self._stats = replace(self._stats, share=share)
         self.n_documents_ += rows.n_rows
         self._strengths = None
         if self._rows is not None:
@@ -468,11 +453,12 @@ class TopicModel(SavedEstimator):
     @property
     def topics_(self) -> pd.DataFrame:
         """The topics shown; see the class."""
-        check_is_fitted(self, "tree_")
+        check_is_fitted(self, "binary_rule_")
         parent = {below.name: topic.name for topic in self._shown for below in topic.children}
         columns = self._columns(None)
-        share, typical = self._stats.share[columns], self._stats.typical[columns]
-        members = self._members()
+        described = self._description
+        share = described.share[columns]
+        members = described.members()
         return pd.DataFrame(
             {
                 "id": [topic.name for topic in self._shown],
@@ -483,26 +469,18 @@ class TopicModel(SavedEstimator):
                 "share": share,
                 "n_documents": np.rint(share * self.n_documents_).astype(np.int64),
                 "members": [members[column] for column in columns],
-                "coherence": self._stats.coherence[columns],
-                "documents": [documents[documents >= 0].tolist() for documents in typical],
+                "coherence": described.coherence[columns],
+                "documents": [
+                    documents[documents >= 0].tolist() for documents in described.typical[columns]
+                ],
             }
         )
-
-    def _members(self) -> list[list[str]]:
-        """The words that belong to each latent, most frequent first."""
-        members: list[list[str]] = [[] for _ in self.tree_.latent_names]
-        for word in np.argsort(-self._stats.word_share, kind="stable"):
-            topic = self._hierarchy.main_topic[word]
-            while topic >= 0:
-                members[topic].append(self.tree_.names[word])
-                topic = self._hierarchy.parent[topic]
-        return members
 
     @property
     def vocabulary_(self) -> tuple[str, ...]:
         """The words."""
-        check_is_fitted(self, "tree_")
-        return tuple(self.tree_.names[: self.tree_.n_observed])
+        check_is_fitted(self, "binary_rule_")
+        return self.binary_rule_.names
 
     @property
     def ungrouped_(self) -> tuple[str, ...]:
@@ -510,8 +488,8 @@ class TopicModel(SavedEstimator):
         topics = self.topics_
         shown = {word for members in topics["members"] for word in members}
         shown |= {word for words in topics["words"] for word, _ in words}
-        order = np.argsort(-self._stats.word_share, kind="stable")
-        return tuple(self.tree_.names[v] for v in order if self.tree_.names[v] not in shown)
+        order = np.argsort(-self._description.word_share, kind="stable")
+        return tuple(word for word in map(self.vocabulary_.__getitem__, order) if word not in shown)
 
     @cached_property
     def view_(self) -> TopicView:
@@ -519,56 +497,20 @@ class TopicModel(SavedEstimator):
 
         Topics that :meth:`reduce` chose are not nested.
         """
-        check_is_fitted(self, "tree_")
+        check_is_fitted(self, "binary_rule_")
         least = self.min_size
         if isinstance(least, int) and not isinstance(least, bool):
             least = least / max(1, self.n_documents_)
-        stats, names = self._stats, self.tree_.latent_names
-        words = [self._words_of(k) for k in range(len(names))]
+        topics = self._description.topics(self.top_words, self._labels)
         keep = tuple(self._seed_words)
         if least <= 0 and self.min_coherence <= -1:  # every topic that has words
-            keep = tuple(name for name, own in zip(names, words, strict=True) if own)
-        topics = nest_topics(
-            *(self.tree_, stats.share, words, self._titles(words)),
-            *(stats.information, stats.coherence),
-        )
+            keep = tuple(topic.name for topic in every_topic(topics) if topic.words)
         view = view_topics(topics, min_size=least, min_coherence=self.min_coherence, keep=keep)
         if self._selection is None:
             return view
         known = {topic.name: topic for topic in every_topic(view.topics)}
         chosen = [known[name] for name in self._selection if name in known]
         return replace(view, topics=tuple(replace(topic, children=()) for topic in chosen))
-
-    def _words_of(self, column: int) -> list[TopicWord]:
-        """The words that describe a latent."""
-        stats = self._stats
-        words = stats.words[column, : self.top_words]
-        words = words[words >= 0]
-        outside, inside = stats.word_shares[column, : words.size].T
-        share = stats.share[column]
-        information = binary_information(
-            share * inside, share, share * inside + (1.0 - share) * outside
-        )
-        return [
-            TopicWord(self.tree_.names[word], *values)
-            for word, *values in zip(
-                *(words.tolist(), information.tolist(), inside.tolist(), outside.tolist()),
-                stats.score[column, : words.size].tolist(),
-                strict=True,
-            )
-        ]
-
-    def _titles(self, words: Sequence[Sequence[TopicWord]]) -> list[str]:
-        """The user's label of each topic, or its first words that no topic next to it has."""
-        parent = self._hierarchy.parent.tolist()
-        n_topics = Counter(
-            (above, word.word) for above, own in zip(parent, words, strict=True) for word in own
-        )
-        titles = []
-        for name, above, own in zip(self.tree_.latent_names, parent, words, strict=True):
-            first = sorted(own, key=lambda word: n_topics[above, word.word] > 1)[:_LABEL_WORDS]
-            titles.append(self._labels.get(name) or ", ".join(word.word for word in first))
-        return titles
 
     @cached_property
     def _shown(self) -> list[Topic]:
@@ -593,7 +535,7 @@ class TopicModel(SavedEstimator):
         DataError
             If there is no topic of an id.
         """
-        check_is_fitted(self, "tree_")
+        check_is_fitted(self, "binary_rule_")
         self._labels = self._labels | {name: str(label) for name, label in labels.items()}
         self._clear_cache()
         return self.pin(labels)
@@ -620,8 +562,9 @@ class TopicModel(SavedEstimator):
         """
         for name in topics:
             column = self._column(name)
-            known = tuple(word.word for word in self._words_of(column))
-            level = int(self.tree_.level[self.tree_.n_observed + column])
+            words = self._description.words_of(column, self.top_words)
+            known = tuple(word.word for word in words)
+            level = int(self._description.level[column])
             self._pins = [pin for pin in self._pins if (pin.level, pin.words) != (level, known)]
             self._pins.append(_Start(level, self._labels.get(name, ""), known))
         return self
@@ -646,27 +589,20 @@ class TopicModel(SavedEstimator):
         DataError
             If there is no topic of an id, or the topics are of different levels.
         """
-        check_is_fitted(self, "tree_")
+        check_is_fitted(self, "binary_rule_")
         columns = [self._column(name) for name in dict.fromkeys(topics)]
         if len(columns) < 2:
             raise DataError("merging needs at least two different topics")
-        levels = {int(self.tree_.level[self.tree_.n_observed + column]) for column in columns}
+        levels = np.unique(self._description.level[columns]).tolist()
         if len(levels) > 1:
             raise DataError(
-                f"only topics of one level can be merged, but these are of levels {sorted(levels)}"
+                f"only topics of one level can be merged, but these are of levels {levels}"
             )
         rows = self._rows_of(texts)
-        before = self._stats.coherence
         self._hierarchy, moved = self._hierarchy.merged(columns)
-        names = [name for name, k in zip(self.tree_.latent_names, moved, strict=True) if k >= 0]
-        self.tree_ = self._hierarchy.latent_tree(rows, self.tree_.rule, names)
+        names = [name for name, k in zip(self._description.ids, moved, strict=True) if k >= 0]
         self._strengths = None
-        self._stats = self._describe(rows)
-        self._stats.coherence[:] = before[moved >= 0]
-        # The words of the merged topic and of those above it have changed.
-        merged = self._column(topics[0])
-        self._stats.coherence[[merged, *self._hierarchy.ancestors(merged)]] = np.nan
-        self._measure_coherence(rows)
+        self._description = self._describe(rows, names)
         self._labels = {name: label for name, label in self._labels.items() if name in names}
         of_merged = [word for name in topics for word in self._seed_words.pop(name, ())]
         if of_merged:
@@ -687,9 +623,9 @@ class TopicModel(SavedEstimator):
         Returns
         -------
         TopicModel
-            The model itself. The tree is not changed.
+            The model itself. The hierarchy is not changed.
         """
-        check_is_fitted(self, "tree_")
+        check_is_fitted(self, "binary_rule_")
         if n_topics is not None and (n_topics is True or not POSITIVE.is_satisfied_by(n_topics)):
             raise DataError(f"n_topics must be a whole number from 1 on, or None, not {n_topics!r}")
         self._selection = None
@@ -734,7 +670,7 @@ class TopicModel(SavedEstimator):
         return strengths
 
     def _shown_strengths(self, texts: Any, level: int | None, min_strength: float) -> Any:
-        check_is_fitted(self, "tree_")
+        check_is_fitted(self, "binary_rule_")
         columns = self._columns(level)
         if is_outside_memory(texts):
             tables = tables_of(texts, self.vocabulary_)
@@ -771,7 +707,7 @@ class TopicModel(SavedEstimator):
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Ids of the topics, one for each column that :meth:`transform` gives without ``level``."""
-        check_is_fitted(self, "tree_")
+        check_is_fitted(self, "binary_rule_")
         return np.array(self._names(None), dtype=object)
 
     def topics_of(self, text: str, *, min_strength: float = PRESENT) -> pd.DataFrame:
@@ -894,7 +830,7 @@ class TopicModel(SavedEstimator):
         present = self._strengths_of(rows)[:, self._columns(None)] >= PRESENT
         scores = hierarchy_scores(self.view_.topics, self._word_table(rows), present, tokens=tokens)
         frame = pd.DataFrame(scores)
-        frame["word_coverage"] = 1.0 - len(self.ungrouped_) / max(1, self.tree_.n_observed)
+        frame["word_coverage"] = 1.0 - len(self.ungrouped_) / max(1, len(self.vocabulary_))
         return frame
 
     def stability(self, texts: Any, *, n_seeds: int = 3) -> pd.DataFrame:
@@ -970,7 +906,7 @@ class TopicModel(SavedEstimator):
         """
         from tsenet.explain.report import write_report
 
-        check_is_fitted(self, "tree_")
+        check_is_fitted(self, "binary_rule_")
         rows = self._rows if texts is None else self._rows_of(texts)
         quotes = None if isinstance(quote, bool) else quote
         if quote is True and are_texts(texts):
@@ -979,7 +915,10 @@ class TopicModel(SavedEstimator):
         if rows is not None:
             table, strengths = self._word_table(rows), self._strengths_of(rows)
         write_report(
-            *(path, self.tree_, table),
+            path,
+            self,
+            table,
+            description=self._description,
             texts=quotes,
             along=along,
             along_name=along_name,
@@ -989,40 +928,58 @@ class TopicModel(SavedEstimator):
             **{"title": "Topics", "words": True, **options},
         )
 
+    def to_tree(self, texts: Any = None) -> LatentTree:
+        """The topics as a latent tree, for programs that read one: its probabilities are the rates in documents.
+
+        Parameters
+        ----------
+        texts : sequence of str or table, optional
+            The documents; default: those the model was fitted on.
+
+        Returns
+        -------
+        LatentTree
+            A latent for each topic, also for those that are not shown, of the same name. It is a description, not a
+            model of the documents that was fitted to them: see :func:`tsenet.learn_tree` for one.
+        """
+        rows = self._rows_of(texts)
+        return self._hierarchy.latent_tree(rows, self.binary_rule_, self._description.ids)
+
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """The file form: parameters, tree, words, labels and the description of the topics."""
-        check_is_fitted(self, "tree_")
-        tree, arrays = self.tree_.to_parts()
+        """The file form: parameters, words, labels, the topics and what describes them."""
+        check_is_fitted(self, "binary_rule_")
         meta = {
             # How it was run is no part of the model: the same topics are the same file.
             "params": as_json({**self.get_params(deep=False), "progress": None}),
-            "tree": tree,
+            "rule": self.binary_rule_.to_dict(),
             **vectorizer_parts(self, self.vocabulary_),
+            "ids": list(self._description.ids),
             "labels": dict(self._labels),
             "pins": [[pin.level, pin.label, list(pin.words)] for pin in self._pins],
             "seeded": {name: list(words) for name, words in self._seed_words.items()},
             "selection": None if self._selection is None else list(self._selection),
             "n_documents": int(self.n_documents_),
         }
-        arrays = {f"tree.{name}": array for name, array in arrays.items()}
-        counts = self._hierarchy.counts
-        topics = {
-            "topics.weight": self._hierarchy.weight,
-            "topics.parent": self._hierarchy.parent,
-            "topics.usual": self._hierarchy.usual,
-            "topics.counts": counts.data,
-            "topics.columns": counts.indices.astype(np.int64),
-            "topics.starts": counts.indptr.astype(np.int64),
-        }
-        facts = {f"facts.{name}": array for name, array in vars(self._stats).items()}
-        return meta, {**arrays, **topics, **facts}
+        topics = {f"topics.{name}": array for name, array in self._hierarchy.to_parts().items()}
+        facts = {f"facts.{name}": array for name, array in self._description.to_parts().items()}
+        return meta, {**topics, **facts}
 
     @classmethod
     def from_parts(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         """Rebuild a model from :meth:`to_parts`."""
         model = cls._with_params(meta["params"])
-        tree = model.tree_ = LatentTree.from_parts(meta["tree"], arrays_under("tree", arrays))
+        model.binary_rule_ = BinaryRule.from_dict(meta["rule"], arrays["topics.weight"].size)
         fill_vectorizer(model, meta, model.vocabulary_)
+        ids = [str(name) for name in meta["ids"]]
+        known = {*ids, *model.vocabulary_}
+        if len(known) < len(ids) + len(model.vocabulary_):
+            raise ValueError("names of topics and words must be unique")
+        model._hierarchy = TopicHierarchy.from_parts(
+            arrays_under("topics", arrays), len(model.vocabulary_)
+        )
+        model._description = TopicDescription.from_parts(
+            arrays_under("facts", arrays), model._hierarchy, model.vocabulary_, ids
+        )
         chosen = meta["selection"]
         model._labels = {str(name): str(label) for name, label in meta["labels"].items()}
         model._seed_words = {
@@ -1035,10 +992,7 @@ class TopicModel(SavedEstimator):
         model._selection = None if chosen is None else tuple(chosen)
         model.n_documents_ = int(meta["n_documents"])
         model._rows = model._strengths = None
-        model._hierarchy, model._stats = _checked_topics(arrays, tree)
-        unknown = {*model._labels, *model._seed_words, *(model._selection or ())} - set(
-            tree.latent_names
-        )
+        unknown = {*model._labels, *model._seed_words, *(model._selection or ())} - set(ids)
         if unknown:
             raise ValueError(f"there is no topic {sorted(unknown)[0]!r}")
         return model
@@ -1046,10 +1000,13 @@ class TopicModel(SavedEstimator):
     # ---- private
 
     def _rows_of(self, texts: Any) -> BinaryRows:
-        """Documents as rows of the tree; by default those of ``fit``."""
-        check_is_fitted(self, "tree_")
+        """Which words occur in documents; by default those of ``fit``."""
+        check_is_fitted(self, "binary_rule_")
         if texts is not None:
-            return self.tree_.binary(rows_of_texts(texts, self.vectorizer_))
+            table = Table.of(
+                rows_of_texts(texts, self.vectorizer_), columns=self.binary_rule_.names_in
+            )
+            return self.binary_rule_.apply(table)
         if self._rows is None:
             raise DataError("a model from a file holds no documents: give them as texts=")
         return self._rows
@@ -1067,10 +1024,10 @@ class TopicModel(SavedEstimator):
         return self._strengths
 
     def _column(self, topic: str) -> int:
-        """Column of a topic among the latents."""
-        check_is_fitted(self, "tree_")
+        """The number of a topic in the hierarchy."""
+        check_is_fitted(self, "binary_rule_")
         try:
-            return self.tree_.latent_names.index(topic)
+            return self._description.ids.index(topic)
         except ValueError:
             some = ", ".join(t.name for t in self._shown[:3])
             raise DataError(
@@ -1082,7 +1039,7 @@ class TopicModel(SavedEstimator):
         return [topic.name for topic in self._shown if level is None or topic.level == level]
 
     def _columns(self, level: int | None) -> list[int]:
-        """Columns among the latents of the topics shown, of one level or of all."""
+        """Numbers in the hierarchy of the topics shown, of one level or of all."""
         names = self._names(level)
         if level is not None and not names:
             raise DataError(f"no topic of level {level} is shown")
@@ -1110,7 +1067,7 @@ class TopicModel(SavedEstimator):
         return [t.title if count[t.title] == 1 else f"{t.title} ({t.name})" for t in topics]
 
     def _clear_cache(self) -> None:
-        """Forget what is derived from the tree, the labels and the parameters."""
+        """Forget what is derived from the topics, the labels and the parameters."""
         for name in ("view_", "_shown"):
             self.__dict__.pop(name, None)
 
@@ -1188,60 +1145,3 @@ def _known_starts(
             stacklevel=5,  # where fit() was called
         )
     return known
-
-
-# ---- files
-
-
-def _checked_topics(
-    arrays: dict[str, NDArray[Any]], tree: LatentTree
-) -> tuple[TopicHierarchy, TopicDescription]:
-    """The hierarchy and the description of the topics in a file, checked against its tree."""
-    n_words, n_topics, n_counts = tree.n_observed, tree.n_latents, arrays["topics.counts"].size
-    of_words, of_topics = (n_words,), (n_topics,)
-    described = (n_topics, STORED_WORDS)
-    expected: dict[str, tuple[type, tuple[int, ...], float, float]] = {  # type, shape, limits
-        "topics.weight": (np.float64, of_words, 0, _FINITE),
-        "topics.usual": (np.float64, of_topics, 0, _FINITE),
-        "topics.counts": (np.float64, (n_counts,), 0, _FINITE),
-        "topics.parent": (np.int64, of_topics, -1, n_topics - 1),
-        "topics.columns": (np.int64, (n_counts,), 0, n_topics - 1),
-        "topics.starts": (np.int64, (n_words + 1,), 0, n_counts),
-        "facts.share": (np.float64, of_topics, 0, 1),
-        "facts.information": (np.float64, of_topics, -_FINITE, _FINITE),
-        "facts.coherence": (np.float64, of_topics, -1, 1),
-        "facts.words": (np.int64, described, -1, n_words - 1),
-        "facts.score": (np.float64, described, -_FINITE, _FINITE),
-        "facts.word_shares": (np.float64, (*described, 2), 0, 1),
-        "facts.word_share": (np.float64, of_words, 0, 1),
-        "facts.typical": (np.int64, (n_topics, N_TYPICAL), -1, _FINITE),
-    }
-    for name, (kind, shape, low, high) in expected.items():
-        array = arrays[name]
-        if array.dtype != kind or array.shape != shape:
-            raise ValueError(f"{name} is {array.dtype} {array.shape}, not {kind.__name__} {shape}")
-        fits = (array >= low) & (array <= high)
-        if name == "facts.coherence":
-            fits |= np.isnan(array)  # not measured
-        if not fits.all():
-            raise ValueError(f"{name} has values that are not between {low} and {high}")
-    topics = {name: np.array(array) for name, array in arrays_under("topics", arrays).items()}
-    above = np.where(tree.level[n_words:] < tree.n_levels, tree.parent[n_words:] - n_words, -1)
-    if not np.array_equal(topics["parent"], above):
-        raise ValueError("the hierarchy of topics is not that of the tree")
-    counts = sp.csr_array(
-        (topics["counts"], topics["columns"], topics["starts"]), shape=(n_words, n_topics)
-    )
-    counts.check_format(full_check=True)
-    sizes = tuple(tree.layer_sizes[1:])
-    facts = {name: np.array(array) for name, array in arrays_under("facts", arrays).items()}
-    return (
-        TopicHierarchy(topics["weight"], counts, topics["parent"], topics["usual"], sizes),
-        TopicDescription(**facts),
-    )
-
-
-def _shares(strengths: Any) -> NDArray[np.float64]:
-    """Share of the documents in which each topic is present."""
-    n_present = (strengths >= PRESENT).sum(axis=0)
-    return np.asarray(n_present / max(1, strengths.shape[0]), np.float64)

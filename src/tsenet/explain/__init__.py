@@ -12,18 +12,17 @@ from tsenet.explain.prediction import (
     explain_prediction,
 )
 from tsenet.explain.scores import Coherence, coherence, hierarchy_scores
-from tsenet.explain.topic_words import (
+from tsenet.explain.units import ActiveRow, Feature, Unit, Units, describe_units
+from tsenet.topics.describe import topic_tree
+from tsenet.topics.listing import to_json, to_markdown
+from tsenet.topics.topic import (
     Topic,
     TopicView,
     TopicWord,
     choose_topics,
     every_topic,
-    to_json,
-    to_markdown,
-    topic_tree,
     view_topics,
 )
-from tsenet.explain.units import ActiveRow, Feature, Unit, Units, describe_units
 
 __all__ = [
     "ActiveRow",

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from tsenet.errors import DataError, MissingDependencyError
-from tsenet.explain.topic_words import every_topic, topic_tree
 from tsenet.explain.units import Units
+from tsenet.topics.describe import topic_tree
+from tsenet.topics.topic import every_topic
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from tsenet.data.table import Table, is_frame
 from tsenet.errors import DataError
-from tsenet.explain.topic_words import Topic, every_topic
+from tsenet.topics.coherence import npmi
+from tsenet.topics.topic import Topic, every_topic
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Added to joint probabilities before a logarithm, as gensim does.
-_EPSILON = 1e-12
+_TOPMOST_EPSILON = 1e-10  # added to joint probabilities by TopMost
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,7 @@ def coherence(
         words = [index[word] for word in topic if occurs[index[word]]]
         joint = _joint_shares(occurrences, words)
         alone = np.diagonal(joint)
-        npmi = _npmi(joint, alone, alone, epsilon=_EPSILON, always=0.0)
-        pairs = npmi[np.triu_indices(len(words), 1)]
+        pairs = npmi(joint, alone, alone)[np.triu_indices(len(words), 1)]
         scores.append(float(pairs.mean()) if pairs.size else np.nan)
     missing = tuple(word for word, k in index.items() if not occurs[k])
     known = [score for score in scores if not np.isnan(score)]
@@ -197,67 +196,127 @@ def hierarchy_scores(
     >>> round(hierarchy_scores([topic], table, present)["npmi"][0], 3)
     1.0
     """
-    shown = list(every_topic(topics))
-    column = {name: k for k, name in enumerate(table.names)}
-    words = [[column[w.word] for w in topic.words[:n_words] if w.word in column] for topic in shown]
-    above = {id(child): k for k, topic in enumerate(shown) for child in topic.children}
-    parent = [above.get(id(topic), -1) for topic in shown]
-    documents = sp.csc_array(table.values != 0).astype(np.float64)
-    alone = np.asarray(documents.sum(axis=0)).ravel() / documents.shape[0]
+    hierarchy = _Hierarchy.of(topics, table, n_words)
     on = sp.csc_array(present)
     windows = None
-    if tokens is not None and shown:
-        listed = [[table.names[w] for w in of_topic] for of_topic in words]
+    if tokens is not None and hierarchy.words:
+        listed = [[table.names[word] for word in of_topic] for of_topic in hierarchy.words]
         windows = coherence(listed, tokens, window=10, n_words=n_words).per_topic
 
-    def npmi(first: list[int], second: list[int]) -> tuple[Floats, Floats]:
-        """NPMI of pairs of words, as TopMost computes it, and the share of the documents with both."""
-        joint = (documents[:, first].T @ documents[:, second]).toarray() / documents.shape[0]
-        return _npmi(joint, alone[first], alone[second], epsilon=1e-10, always=1.0), joint
-
-    def within(topic: list[int]) -> float:
-        score, joint = npmi(topic, topic)
-        pairs = np.where(joint > 0, score, 0.0)[np.triu_indices(len(topic), 1)]
-        return float(pairs.mean()) if pairs.size else 0.0
-
     result: dict[str, list[float]] = defaultdict(list)
-    for level in sorted({topic.level for topic in shown}, reverse=True):
-        here = [k for k, topic in enumerate(shown) if topic.level == level]
-        used = [w for k in here for w in words[k]]
-        edges = [(parent[k], k) for k in here if parent[k] >= 0]
-        siblings: dict[int, list[int]] = defaultdict(list)
-        for k in here:
-            siblings[parent[k]].append(k)
-        upper = [p for p in siblings if p >= 0]
-        pcc, pccx = [], []
-        for p, k in edges:
-            both = set(words[p]) & set(words[k])
-            different = ([w for w in words[node] if w not in both] for node in (p, k))
-            pccx.append(npmi(*different)[0].ravel())
-            pcc.append(np.concatenate([pccx[-1], np.full(len(both) ** 2, -1.0)]))
+    for level in sorted(set(hierarchy.level), reverse=True):
         scores = {
             "level": level,
-            "n_topics": len(here),
-            "npmi": _mean([within(words[k]) for k in here]),
-            "diversity": len(set(used)) / max(1, len(used)),
-            "coverage": _mean((on[:, here].sum(axis=1) > 0).tolist()),
-            "pcc": _mean(np.concatenate([[], *pcc])),
-            "pccx": _mean(np.concatenate([[], *pccx])),
-            "pcd": _mean([_once(words[p], words[k]) for p, k in edges]),
-            "pncd": _mean(
-                [_once(words[p], words[k]) for p in upper for k in here if parent[k] != p]
-            ),
-            "sibling_diversity": _mean(
-                [_once(*(words[k] for k in group)) for group in siblings.values()]
-            ),
-            "negative_edges": _mean([_is_negative(on[:, [p]], on[:, [k]]) for p, k in edges]),
+            "n_topics": hierarchy.level.count(level),
+            **_scores_within(hierarchy, level, on),
+            **_scores_of_edges(hierarchy, level, on),
         }
         if windows is not None:
-            known = [windows[k] for k in here if not np.isnan(windows[k])]
-            scores["npmi_window"] = _mean(known)
+            of_level = [windows[topic] for topic in hierarchy.of_level(level)]
+            scores["npmi_window"] = _mean([score for score in of_level if not np.isnan(score)])
         for name, value in scores.items():
             result[name].append(value)
     return dict(result)
+
+
+@dataclass(frozen=True)
+class _Hierarchy:
+    """L topics in levels, as numbers, and the documents that they are scored on.
+
+    Attributes
+    ----------
+    words : list of list of int
+        Columns of the first words of each topic.
+    level, parent : list of int
+        Of each topic; −1 for no parent.
+    documents : csc_array (N, V)
+        1 where a word occurs.
+    word_share : float64 (V,)
+        Share of the documents with each word.
+    """
+
+    words: list[list[int]]
+    level: list[int]
+    parent: list[int]
+    documents: sp.csc_array
+    word_share: Floats
+
+    @classmethod
+    def of(cls, topics: Sequence[Topic], table: Table, n_words: int) -> _Hierarchy:
+        shown = list(every_topic(topics))
+        column = {name: k for k, name in enumerate(table.names)}
+        words = [
+            [column[word.word] for word in topic.words[:n_words] if word.word in column]
+            for topic in shown
+        ]
+        above = {id(child): k for k, topic in enumerate(shown) for child in topic.children}
+        parent = [above.get(id(topic), -1) for topic in shown]
+        documents = sp.csc_array(table.values != 0).astype(np.float64)
+        word_share = np.asarray(documents.sum(axis=0)).ravel() / documents.shape[0]
+        return cls(words, [topic.level for topic in shown], parent, documents, word_share)
+
+    def of_level(self, level: int) -> list[int]:
+        """The topics of a level."""
+        return [topic for topic, of_topic in enumerate(self.level) if of_topic == level]
+
+    def npmi(self, first: list[int], second: list[int]) -> tuple[Floats, Floats]:
+        """NPMI of pairs of words, as TopMost computes it, and the share of the documents with both."""
+        joint = (self.documents[:, first].T @ self.documents[:, second]).toarray()
+        joint /= self.documents.shape[0]
+        shares = self.word_share[first], self.word_share[second]
+        return npmi(joint, *shares, epsilon=_TOPMOST_EPSILON, always=1.0), joint
+
+    def coherence(self, topic: int) -> float:
+        """Mean NPMI of the pairs of words of a topic; 0 for words that never occur together."""
+        words = self.words[topic]
+        score, joint = self.npmi(words, words)
+        pairs = np.where(joint > 0, score, 0.0)[np.triu_indices(len(words), 1)]
+        return float(pairs.mean()) if pairs.size else 0.0
+
+
+def _scores_within(hierarchy: _Hierarchy, level: int, on: Any) -> dict[str, float]:
+    """Scores of the topics of a level, and of those next to each other."""
+    topics = hierarchy.of_level(level)
+    used = [word for topic in topics for word in hierarchy.words[topic]]
+    siblings: dict[int, list[int]] = defaultdict(list)
+    for topic in topics:
+        siblings[hierarchy.parent[topic]].append(topic)
+
+    return {
+        "npmi": _mean([hierarchy.coherence(topic) for topic in topics]),
+        "diversity": len(set(used)) / max(1, len(used)),
+        "coverage": _mean((on[:, topics].sum(axis=1) > 0).tolist()),
+        "sibling_diversity": _mean(
+            [_once(*(hierarchy.words[topic] for topic in group)) for group in siblings.values()]
+        ),
+    }
+
+
+def _scores_of_edges(hierarchy: _Hierarchy, level: int, on: Any) -> dict[str, float]:
+    """Scores of the topics of a level with those above them; NaN for the top level."""
+    words, parent = hierarchy.words, hierarchy.parent
+    topics = hierarchy.of_level(level)
+    edges = [(parent[k], k) for k in topics if parent[k] >= 0]
+    uppers = sorted({upper for upper, _ in edges})
+    strangers = [(upper, k) for upper in uppers for k in topics if parent[k] != upper]
+
+    pcc, pccx = [], []
+    for upper, lower in edges:
+        both = set(words[upper]) & set(words[lower])
+        different = ([word for word in words[k] if word not in both] for k in (upper, lower))
+        score, _ = hierarchy.npmi(*different)
+        pccx.append(score.ravel())
+        pcc.append(np.concatenate([score.ravel(), np.full(len(both) ** 2, -1.0)]))
+
+    return {
+        "pcc": _mean(np.concatenate([[], *pcc])),
+        "pccx": _mean(np.concatenate([[], *pccx])),
+        "pcd": _mean([_once(words[upper], words[lower]) for upper, lower in edges]),
+        "pncd": _mean([_once(words[upper], words[lower]) for upper, lower in strangers]),
+        "negative_edges": _mean(
+            [_is_negative(on[:, [upper]], on[:, [lower]]) for upper, lower in edges]
+        ),
+    }
 
 
 def _mean(values: Any) -> float:
@@ -275,21 +334,6 @@ def _is_negative(upper: Any, lower: Any) -> bool:
     """Whether a topic is less often present with the one above than without it."""
     n, n_upper, n_lower = upper.shape[0], upper.sum(), lower.sum()
     return bool(upper.multiply(lower).sum() * n < n_upper * n_lower)
-
-
-def _npmi(joint: Floats, first: Floats, second: Floats, epsilon: float, always: float) -> Floats:
-    """NPMI of pairs of words, (K, L), from the shares of windows with both, with the first and with the second.
-
-    ``epsilon`` is added to the former; pairs that are in every window have ``always``, words that are in none 0. Words
-    that never occur without each other have 1, which rounding and ``epsilon`` would exceed.
-    """
-    expected, together = np.outer(first, second), joint + epsilon
-    score = np.full(joint.shape, always)
-    varies = joint < 1.0
-    with np.errstate(divide="ignore"):
-        information = np.log(together / expected)
-    np.divide(information, -np.log(together), out=score, where=varies)
-    return np.where(expected > 0, np.clip(score, -1.0, 1.0), 0.0)
 
 
 # ---- counting

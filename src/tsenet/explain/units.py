@@ -328,8 +328,8 @@ def tree_of(model: Any) -> LatentTree:
 
 def rule_of(model: Any) -> BinaryRule:
     """How a model reads the columns of a table."""
-    rule: BinaryRule = model.binary_rule_ if is_network(model) else tree_of(model).rule
-    return rule
+    rule: BinaryRule | None = getattr(model, "binary_rule_", None)
+    return tree_of(model).rule if rule is None else rule
 
 
 def table_for(model: Any, X: Any) -> Table:

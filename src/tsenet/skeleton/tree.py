@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from tsenet.skeleton.inference import Inference
 
 
-#: A topic is present in a row from this strength or probability on.
-PRESENT = 0.5
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class LatentTree:
     """A hierarchical latent tree over V observed binary variables; all latents are binary too.
@@ -534,30 +530,3 @@ def latent_names(level: NDArray[np.int32], taken: set[str]) -> list[str]:
     while not taken.isdisjoint(names):
         names = [f"Z{name}" for name in names]
     return names
-
-
-def strongest_rows(strengths: Any, n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The rows in which each latent is strongest, if it is present, and its strengths there.
-
-    Parameters
-    ----------
-    strengths : sparse array (N, L)
-        Strength or probability of each latent in each row.
-    n_rows : int
-        How many rows, R.
-
-    Returns
-    -------
-    int64 (L, R), float64 (L, R)
-        Of equal rows the first comes first; −1 and 0 where there are fewer.
-    """
-    found = strengths.tocoo()
-    kept = found.data >= PRESENT
-    row, latent, value = found.row[kept], found.col[kept], found.data[kept]
-    order = np.lexsort((row, -value, latent))
-    rank = np.arange(order.size) - np.searchsorted(latent[order], latent[order])
-    order, rank = order[rank < n_rows], rank[rank < n_rows]
-    shape = (strengths.shape[1], n_rows)
-    rows, strength = np.full(shape, -1, np.int64), np.zeros(shape)
-    rows[latent[order], rank], strength[latent[order], rank] = row[order], value[order]
-    return rows, strength

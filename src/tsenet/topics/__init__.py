@@ -1,1 +1,1 @@
-"""Topics of documents: the hierarchy, how it is learned, and how it is described."""
+"""Topics of documents: the hierarchy, how it is learned, how it is described, and how topics are shown."""

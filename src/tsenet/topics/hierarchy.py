@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +14,9 @@ from numpy.typing import NDArray
 
 from tsenet.data.binary import BinaryRows, BinaryRule
 from tsenet.skeleton.chow_liu import binary_information, chow_liu_parents
-from tsenet.skeleton.tree import PRESENT, LatentTree, latent_names
+from tsenet.skeleton.tree import LatentTree, latent_names
+from tsenet.topics.limits import FINITE, Limits
+from tsenet.topics.presence import PRESENT
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -156,6 +160,55 @@ class TopicHierarchy:
             ),
             number,
         )
+
+    # ---- file form
+
+    def to_parts(self) -> dict[str, NDArray[Any]]:
+        """The arrays that a model file stores."""
+        return {
+            "weight": self.weight,
+            "parent": self.parent,
+            "usual": self.usual,
+            "sizes": np.array(self.sizes, np.int64),
+            "counts": self.counts.data,
+            "columns": self.counts.indices.astype(np.int64),
+            "starts": self.counts.indptr.astype(np.int64),
+        }
+
+    @classmethod
+    def from_parts(cls, arrays: Mapping[str, NDArray[Any]], n_words: int) -> Self:
+        """Rebuild a hierarchy over ``n_words`` words from :meth:`to_parts`, checked.
+
+        Raises
+        ------
+        ValueError
+            If an array does not fit.
+        """
+        sizes = tuple(np.array(arrays["sizes"]).ravel().tolist())
+        n_topics = sum(sizes)
+        if not sizes or min(sizes) < 1 or n_topics != arrays["parent"].size:
+            raise ValueError(f"levels of {sizes} topics do not fit {arrays['parent'].size} parents")
+        n_counts = arrays["counts"].size
+        limits = {
+            "weight": Limits(np.float64, (n_words,), 0, FINITE),
+            "parent": Limits(np.int64, (n_topics,), -1, n_topics - 1),
+            "usual": Limits(np.float64, (n_topics,), 0, FINITE),
+            "sizes": Limits(np.int64, (len(sizes),), 1, n_topics),
+            "counts": Limits(np.float64, (n_counts,), 0, FINITE),
+            "columns": Limits(np.int64, (n_counts,), 0, n_topics - 1),
+            "starts": Limits(np.int64, (n_words + 1,), 0, n_counts),
+        }
+        stored = {name: limit.check(name, arrays[name]) for name, limit in limits.items()}
+        counts = sp.csr_array(
+            (stored["counts"], stored["columns"], stored["starts"]), shape=(n_words, n_topics)
+        )
+        counts.check_format(full_check=True)
+        hierarchy = cls(stored["weight"], counts, stored["parent"], stored["usual"], sizes)
+        for lower, upper in pairwise([*hierarchy.levels, slice(-1, 0)]):
+            above = hierarchy.parent[lower]
+            if ((above < upper.start) | (above >= upper.stop)).any():
+                raise ValueError("the parent of a topic is not one level up")
+        return hierarchy
 
     # ---- the same as a latent tree
 

@@ -13,9 +13,9 @@ from tests.explain.models import dense_rows, fitted, targets
 from tests.explain.report.corpus import classifier, documents, model, table, tree
 from tsenet.errors import DataError
 from tsenet.explain import every_topic, topic_tree, view_topics
-from tsenet.explain.presence import topic_probabilities
 from tsenet.explain.report import report_payload
 from tsenet.explain.units import describe_units
+from tsenet.topics.presence import tree_strengths
 
 Payload = dict[str, Any]
 
@@ -75,7 +75,7 @@ class TestEveryModel:
 
 class TestTree:
     def test_shares_are_of_rows_with_the_topic(self, topics: Payload) -> None:
-        present = topic_probabilities(tree(), tree().binary(table())).toarray() >= 0.5
+        present = tree_strengths(tree(), tree().binary(table())).toarray() >= 0.5
         assert topics["units"]["share"] == pytest.approx(present.mean(axis=0), rel=5e-3)
         bare = report_payload(tree())
         expected = tree().marginals()[tree().n_observed :]
@@ -99,7 +99,7 @@ class TestTree:
         assert (along["name"], along["kind"]) == ("subject", "labels")
         assert along["bins"] == ["politics", "space", "sport"]
         assert along["counts"] == [int((subjects == name).sum()) for name in along["bins"]]
-        present = topic_probabilities(tree(), tree().binary(table())).toarray() >= 0.5
+        present = tree_strengths(tree(), tree().binary(table())).toarray() >= 0.5
         for u, shares in enumerate(along["of"]):
             wanted = [present[subjects == name, u].mean() for name in along["bins"]]
             assert np.array(shares) / 10_000 == pytest.approx(np.array(wanted), abs=6e-5)
@@ -251,7 +251,7 @@ class TestComputedBefore:
 
     def test_strengths_that_are_known_are_not_computed_again(self, topics: Payload) -> None:
         texts, subjects = documents()
-        strengths = topic_probabilities(tree(), tree().binary(table()))
+        strengths = tree_strengths(tree(), tree().binary(table()))
         payload = report_payload(
             *(tree(), table()),
             texts=texts,

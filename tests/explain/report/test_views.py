@@ -13,12 +13,13 @@ from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.explain import topic_tree
 from tsenet.explain.report.views import graph_of_topics, graph_of_wiring
 from tsenet.network.tsenet import TSENet
+from tsenet.topics.describe import describe_tree
 
 
 class TestTree:
     def test_strength_is_the_difference_of_log_odds(self) -> None:
         tree = random_tree(np.random.default_rng(2), (6, 2))
-        graph = graph_of_topics(tree, topic_tree(tree))
+        graph = graph_of_topics(describe_tree(tree), topic_tree(tree))
         for node in range(6):
             off, on = tree.cpt[node, :, 1]
             expected = math.log(on / (1 - on)) - math.log(off / (1 - off))

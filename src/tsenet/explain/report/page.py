@@ -48,9 +48,10 @@ def write_report(
         - ``texts``, sequence of str: what to show of each row. The page quotes it.
         - ``along``, sequence: a date, label or number for each row; only for trees, whose topics are then shown
           along it. ``along_name``, str: what it is called on the page; "label" by default.
-        - ``topics``, sequence of Topic: topics of the tree to show, nested; all latents by default.
-        - ``strengths``, csr_array (N, L): of the tree's latents in the rows, at least .5 where one is present;
-          their probabilities by default.
+        - ``description``, TopicDescription: topics that come from no tree, such as those of a ``TopicModel``.
+        - ``topics``, sequence of Topic: those of them to show, nested; all by default.
+        - ``strengths``, csr_array (N, L): of the topics in the rows, at least .5 where one is present; by
+          default the probabilities of the tree's latents.
         - ``progress``, bool, Progress or callable: True draws a bar, a callable gets ``(stage, done, total)``.
 
     Raises

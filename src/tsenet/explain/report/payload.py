@@ -31,18 +31,19 @@ from numpy.typing import NDArray
 
 from tsenet.data.table import Table
 from tsenet.errors import DataError
-from tsenet.explain.presence import Bins, bins_of, topic_activity
+from tsenet.explain.bins import Bins, bins_of, shares_of_bins
 from tsenet.explain.report import views
 from tsenet.explain.report.views import Graph, short
-from tsenet.explain.topic_words import Topic, topic_tree
-from tsenet.explain.units import Unit, describe_units, is_network, table_for, tree_of
+from tsenet.explain.units import Unit, describe_units, is_network, rule_of, table_for, tree_of
 from tsenet.progress import Progress, as_progress
+from tsenet.topics.describe import TopicDescription, describe_tree
+from tsenet.topics.presence import shares, strongest_rows, tree_strengths
+from tsenet.topics.topic import Topic
 
 if TYPE_CHECKING:
     from tsenet.data.binary import BinaryRule
     from tsenet.network.tsenet import TSENet
     from tsenet.progress import ProgressCallback
-    from tsenet.skeleton.tree import LatentTree
     from tsenet.training.history import History
 
 Payload = dict[str, Any]
@@ -83,6 +84,7 @@ def report_payload(
     texts: Sequence[str] | None = None,
     along: Sequence[Any] | None = None,
     along_name: str = "label",
+    description: TopicDescription | None = None,
     topics: Sequence[Topic] | None = None,
     strengths: Any = None,
     title: str | None = None,
@@ -101,6 +103,7 @@ def report_payload(
     texts : sequence of str, optional
     along : sequence, optional
     along_name : str, default="label"
+    description : TopicDescription, optional
     topics : sequence of Topic, optional
     strengths : csr_array (N, L), optional
     title : str, optional
@@ -149,51 +152,64 @@ def report_payload(
     with as_progress(progress) as report:
         if is_network(model):
             return _network_payload(request, report)
-        return _tree_payload(request, tree_of(model), topics, strengths, report)
+        if description is None:
+            description, strengths = _described_tree(model, request, strengths, report)
+        return _topics_payload(request, description, topics or description.topics(), strengths)
 
 
-def _tree_payload(
-    request: _Request,
-    tree: LatentTree,
-    topics: Sequence[Topic] | None,
-    strengths: Any,
-    progress: Progress,
+def _described_tree(
+    model: Any, request: _Request, strengths: Any, progress: Progress
+) -> tuple[TopicDescription, Any]:
+    """The topics of a tree, and their strengths in the rows, if there are any."""
+    tree = tree_of(model)
+    if request.table is None or not tree.n_levels:
+        return describe_tree(tree, n_words=request.n_features), None
+    rows = tree.binary(request.table)
+    if strengths is None:
+        strengths = tree_strengths(tree, rows, progress)
+    described = describe_tree(tree, rows, strengths=strengths, n_words=request.n_features)
+    return described, strengths
+
+
+def _topics_payload(
+    request: _Request, described: TopicDescription, topics: Sequence[Topic], strengths: Any
 ) -> Payload:
-    bins, activity = request.bins, None
-    if request.table is not None and tree.n_levels:
-        rows = tree.binary(request.table)
-        activity = topic_activity(
-            tree, rows, strengths, n_best=request.n_rows, bins=bins, progress=progress
-        )
-    if topics is None:
-        topics = topic_tree(tree, None, request.n_features, activity=activity)
-    graph = views.graph_of_topics(tree, topics)
-    payload = _common(request, graph, tree.rule, "topic")
-    latents = graph.names[graph.n_inputs :]
-    payload["units"] = views.topic_units(tree, topics, latents, request.n_features)
-    if activity is None:
+    """Topics, whatever they come from; ``strengths`` are those in the rows of the request."""
+    graph = views.graph_of_topics(described, topics)
+    payload = _common(request, graph, "topic")
+    ids = graph.names[graph.n_inputs :]
+    payload["units"] = views.topic_units(described, topics, ids, request.n_features)
+    if strengths is None:
         return payload
-    column = {name: k for k, name in enumerate(tree.latent_names)}
-    chosen = [column[name] for name in latents]
-    payload["units"]["share"] = views.short(activity.size[chosen])
-    best = activity.rows[chosen].tolist(), activity.probability[chosen].tolist()
+
+    column = {name: k for k, name in enumerate(described.ids)}
+    chosen = [column[name] for name in ids]
+    payload["units"]["share"] = short(shares(strengths)[chosen])
+
+    rows, strength = strongest_rows(strengths, request.n_rows)  # (L, R) each
     of = [
         views.flat((row, value) for row, value in zip(*pair, strict=True) if row >= 0)
-        for pair in zip(*best, strict=True)
+        for pair in zip(rows[chosen].tolist(), strength[chosen].tolist(), strict=True)
     ]
     words = [
         {graph.names[node].lower() for node in features[::4]}  # a node and three numbers
         for features in payload["units"]["features"]
     ]
-    payload["rows"] = {"kind": "strength", "of": of, "truth": {}, "predicted": {}}
-    payload["rows"]["texts"] = _excerpts(request.texts, of, words)
-    if bins is not None and activity.along is not None:
+    payload["rows"] = {
+        "kind": "strength",
+        "of": of,
+        "texts": _excerpts(request.texts, of, words),
+        "truth": {},
+        "predicted": {},
+    }
+    if request.bins is not None:
+        along = shares_of_bins(strengths, request.bins)[chosen]
         payload["along"] = {
             "name": request.along_name,
-            "kind": bins.kind,
-            "bins": list(bins.names),
-            "counts": list(bins.counts),
-            "of": np.rint(_SHARE_UNIT * activity.along[chosen]).astype(int).tolist(),
+            "kind": request.bins.kind,
+            "bins": list(request.bins.names),
+            "counts": list(request.bins.counts),
+            "of": np.rint(_SHARE_UNIT * along).astype(int).tolist(),
         }
     return payload
 
@@ -206,7 +222,7 @@ def _network_payload(request: _Request, progress: Progress) -> Payload:
         )
     model, table, y = request.model, request.table, request.y
     graph = views.graph_of_wiring(model.wiring_, model.net_)
-    payload = _common(request, graph, model.binary_rule_, "unit")
+    payload = _common(request, graph, "unit")
     payload["kind"] = "classifier" if hasattr(model, "classes_") else "regressor"
     payload["links"] = graph.links
     payload["network"] = _network_facts(model.net_)
@@ -217,8 +233,9 @@ def _network_payload(request: _Request, progress: Progress) -> Payload:
     latent_names, tree = graph.names[graph.n_inputs :], model.tree_
     topics = None
     if tree is not None and tree.n_levels:
-        topics = topic_tree(tree, None, request.n_features)
-        payload["units"] = views.topic_units(tree, topics, latent_names, request.n_features)
+        described = describe_tree(tree, n_words=request.n_features)
+        topics = described.topics()
+        payload["units"] = views.topic_units(described, topics, latent_names, request.n_features)
     else:
         nothing: list[Any] = [[] for _ in latent_names]
         payload["units"] = {"share": [], "coherence": [], "fields": [], "features": nothing}
@@ -254,7 +271,7 @@ def _network_payload(request: _Request, progress: Progress) -> Payload:
     return payload
 
 
-def _common(request: _Request, graph: Graph, rule: BinaryRule, unit: str) -> Payload:
+def _common(request: _Request, graph: Graph, unit: str) -> Payload:
     """What every model has, and None for the rest."""
     from tsenet import __version__
 
@@ -279,8 +296,12 @@ def _common(request: _Request, graph: Graph, rule: BinaryRule, unit: str) -> Pay
         "strengthKind": graph.kind,
         **dict.fromkeys(optional),
         "data": _data_facts(
-            *(request, graph, rule, f"{nouns['input']}s", f"{nouns['row']}s"),
-            "topic" if unit == "topic" else "group",
+            request,
+            graph,
+            rule_of(request.model),
+            inputs=f"{nouns['input']}s",
+            rows=f"{nouns['row']}s",
+            unit="topic" if unit == "topic" else "group",
         ),
         "settings": _settings(request.model),
     }

@@ -12,22 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logit
 
 from tsenet.explain.affine import strongest
-from tsenet.explain.topic_words import Topic, every_topic, parents_above
+from tsenet.topics.topic import Topic, every_topic
 
 if TYPE_CHECKING:
     from tsenet.expansion.wiring import Wiring
     from tsenet.explain.units import Unit
-    from tsenet.skeleton.tree import LatentTree
+    from tsenet.topics.describe import TopicDescription
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 View = dict[str, Any]
 
-# Tables may hold probabilities of exactly 0 and 1, whose log-odds are infinite.
-_NEVER = 1e-6
 # Effects that are kept: for each unit on this many classes, for each class of this many units and inputs.
 _LINKS_PER_UNIT, _LINKS_PER_NODE = 40, 10
 _CLASSES_PER_UNIT = 8
@@ -77,35 +74,40 @@ class Graph:
         return self.layer_sizes[0]
 
 
-def graph_of_topics(tree: LatentTree, topics: Sequence[Topic]) -> Graph:
-    """The graph of topics of a tree, nested as given, and of all words.
+def graph_of_topics(described: TopicDescription, topics: Sequence[Topic]) -> Graph:
+    """The graph of topics, nested as given, and of all words.
 
-    A word is below the lowest topic shown of those above it in the tree; without any, below a topic that it describes.
-    The link of a node to a parent that is not the one it has in the tree has no strength.
+    A word is below the lowest topic shown of those that it belongs to; without any, below a topic that it describes.
+    The link of a node to a parent that is not its own has no strength.
     """
-    number = {name: node for node, name in enumerate(tree.names)}
-    shown = sorted(number[topic.name] for topic in every_topic(topics))
-    kept = np.array([*range(tree.n_observed), *shown], np.int64)
-    new_number = np.full(tree.n_nodes, -1, np.int64)
-    new_number[kept] = np.arange(kept.size)
-    in_tree, parent = parents_above(tree), np.full(tree.n_nodes, -1, np.int64)
+    n_words = len(described.vocabulary)
+    names = [*described.vocabulary, *described.ids]
+    number = {name: node for node, name in enumerate(names)}
+    own_parent = np.concatenate([described.member_of, described.parent])
+    own_parent = np.where(own_parent >= 0, own_parent + n_words, -1)
+
+    is_kept = np.arange(len(names)) < n_words
+    is_kept[[number[topic.name] for topic in every_topic(topics)]] = True
+
+    parent = np.full(len(names), -1, np.int64)
+    above = own_parent[:n_words]
+    while (hidden := (above >= 0) & ~is_kept[above]).any():
+        above = np.where(hidden, own_parent[above], above)
+    parent[:n_words] = above
     for topic in every_topic(topics):
         parent[[number[child.name] for child in topic.children]] = number[topic.name]
-    above = in_tree[: tree.n_observed]
-    while (hidden := (above >= 0) & (new_number[above] < 0)).any():
-        above = np.where(hidden, in_tree[above], above)
-    parent[: tree.n_observed] = above
-    for topic in every_topic(topics):
         words = np.array([number[word.word] for word in topic.words], np.int64)
         parent[words[parent[words] < 0]] = number[topic.name]
-    odds = logit(np.clip(tree.cpt[:, :, 1], _NEVER, 1 - _NEVER))  # (M, 2)
-    has_link = (parent >= 0) & (parent == in_tree)
-    strength = np.where(has_link, odds[:, 1] - odds[:, 0], 0.0)
+
+    kept = np.flatnonzero(is_kept)
+    new_number = np.cumsum(is_kept) - 1
+    has_own_parent = (parent >= 0) & (parent == own_parent)
+    level = np.concatenate([np.zeros(n_words, np.int64), described.level])
     return Graph(
-        tuple(tree.names[node] for node in kept),
-        tuple(np.bincount(tree.level[kept]).tolist()),
+        tuple(names[node] for node in kept),
+        tuple(np.bincount(level[kept]).tolist()),
         np.where(parent >= 0, new_number[parent], -1)[kept],
-        strength[kept],
+        np.where(has_own_parent, described.tie, 0.0)[kept],
         "log-odds",
     )
 
@@ -177,12 +179,12 @@ def _link_strengths(layer: Any) -> Floats:
 
 
 def topic_units(
-    tree: LatentTree, topics: Sequence[Topic], latents: Sequence[str], n_features: int
+    described: TopicDescription, topics: Sequence[Topic], ids: Sequence[str], n_features: int
 ) -> View:
-    """The topics of some latents: their words, mutual information, and shares with and without the topic."""
-    number = {name: node for node, name in enumerate(tree.names)}
+    """Some topics: their words, mutual information, and shares with and without the topic."""
+    number = {word: node for node, word in enumerate(described.vocabulary)}
     by_name = {topic.name: topic for topic in every_topic(topics)}
-    shown = [by_name[name] for name in latents]
+    shown = [by_name[name] for name in ids]
     measured = any(topic.coherence is not None for topic in shown)
     return {
         "label": [topic.title for topic in shown],

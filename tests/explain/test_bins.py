@@ -1,4 +1,4 @@
-"""In which rows topics are present, against the definition."""
+"""Bins of dates, numbers and labels, and the shares of topics in them."""
 
 from __future__ import annotations
 
@@ -7,70 +7,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
+import scipy.sparse as sp
 
-from tests.explain.test_topic_words import make_tree
-from tsenet.data import BinaryRows
 from tsenet.errors import DataError
-from tsenet.explain.presence import bins_of, topic_activity, topic_probabilities
-
-#: The words below each latent of the tree of these tests; the last word is in no group.
-BELOW = ([0, 1], [2, 3], [4], [0, 1], [2, 3, 4])
-
-rows = arrays.arrays(np.bool_, st.tuples(st.integers(0, 40), st.just(6)))
-seeds = st.integers(0, 50)
+from tsenet.explain.bins import bins_of, shares_of_bins
 
 
-def present_in(seed: int, X: Any) -> Any:
-    """Which topics are present in which rows, and P(on | row)."""
-    on = make_tree(seed).posterior(BinaryRows.of_dense(X))
-    occurs = np.stack([X[:, words].any(axis=1) for words in BELOW], axis=1)
-    return (on >= 0.5) & occurs, np.where(occurs, on, 0.0)
-
-
-@settings(max_examples=60)
-@given(rows, seeds)
-def test_a_topic_needs_a_word_below_it(X: Any, seed: int) -> None:
-    present, probability = present_in(seed, X)
-    found = topic_probabilities(make_tree(seed), BinaryRows.of_dense(X))
-    assert found.shape == (len(X), 5)
-    np.testing.assert_allclose(found.toarray(), np.where(present, probability, 0.0))
-    assert not found.toarray()[~X[:, :5].any(axis=1)].any()  # nothing in an empty row
-
-
-@settings(max_examples=60)
-@given(rows, seeds, st.booleans())
-def test_shares_rows_and_bins(X: Any, seed: int, known: bool) -> None:
-    tree, binary = make_tree(seed), BinaryRows.of_dense(X)
-    present, probability = present_in(seed, X)
-    bins = bins_of(["a" if k % 3 else "b" for k in range(len(X))]) if len(X) else None
-    before = topic_probabilities(tree, binary) if known else None
-    found = topic_activity(tree, binary, before, n_best=3, bins=bins)
-    n_rows = max(1, len(X))
-    np.testing.assert_allclose(found.size, present.sum(axis=0) / n_rows)
-    np.testing.assert_allclose(found.word, X.sum(axis=0) / n_rows)
-    for latent, words in enumerate(BELOW):
-        level = 0 if latent < 3 else 1
-        both = (X[:, words] & present[:, [latent]]).sum(axis=0) / n_rows
-        np.testing.assert_allclose(found.both[level, words], both)
-        ranked = sorted(np.flatnonzero(present[:, latent]), key=lambda r: -probability[r, latent])
-        n_best = min(3, len(ranked))
-        told = found.rows[latent]
-        assert (told[n_best:] == -1).all()
-        best = probability[ranked[:n_best], latent]
-        np.testing.assert_allclose(probability[told[:n_best], latent], best)
-        np.testing.assert_allclose(found.probability[latent, :n_best], best)
-        if bins is not None and found.along is not None:
-            for k, name in enumerate(bins.names):
-                inside = [r for r in range(len(X)) if ("a" if r % 3 else "b") == name]
-                share = present[inside, latent].mean()
-                assert found.along[latent, k] == pytest.approx(share)
-    assert (found.both[:, 5] == 0).all()
-
-
-# ---- bins
+def test_shares_are_those_of_the_rows_of_each_bin() -> None:
+    rng = np.random.default_rng(0)
+    strength = np.where(rng.random((50, 4)) < 0.5, rng.random((50, 4)), 0.0)
+    names = [None if k % 7 == 0 else "ab"[k % 2] for k in range(50)]
+    bins = bins_of(names)
+    found = shares_of_bins(sp.csr_array(strength), bins)
+    assert found.shape == (4, 2)
+    for k, name in enumerate(bins.names):
+        rows = [row for row, value in enumerate(names) if value == name]
+        assert found[:, k] == pytest.approx((strength[rows] >= 0.5).mean(axis=0))
 
 
 def binned(values: list[Any]) -> list[str | None]:
