@@ -219,6 +219,8 @@ class _Documents:
     along : list or None
         A value of each to show topics along.
     along_name : str
+    are_learned : bool
+        Whether the model was fitted on these documents, and knows them.
     """
 
     texts: list[str]
@@ -228,6 +230,12 @@ class _Documents:
     ids: list[Any] | None = None
     along: list[Any] | None = None
     along_name: str = ""
+    are_learned: bool = False
+
+    @property
+    def unseen(self) -> list[str] | None:
+        """The texts for a model that was not fitted on them."""
+        return None if self.are_learned else self.texts or None
 
 
 @contextmanager
@@ -243,7 +251,7 @@ def _open_documents(
     name = data.name.split(".")[0]
     if is_sharded:
         with Blocks(data, **cli.workers_of(given["workers"])) as blocks:
-            yield _Documents([], blocks, name)
+            yield _Documents([], blocks, name, are_learned=given["model"] is None)
         return
 
     text, along, key = given["text"] or "text", given["along"], given["id_column"]
@@ -266,6 +274,7 @@ def _open_documents(
         None if key is None else file.column(key).tolist(),
         None if along is None else file.column(along).tolist(),
         along or "",
+        are_learned=given["model"] is None,
     )
 
 
@@ -314,10 +323,9 @@ def _write_page(model: TopicModel, documents: _Documents, path: Path, progress: 
     """Write the page, which quotes documents that are texts."""
     from tsenet.data.words import without_html
 
-    is_fitted_on_these = model._rows is not None
     model.report(
         path,
-        None if is_fitted_on_these else documents.texts or None,
+        documents.unseen,
         quote=documents.blocks is None and list(map(without_html, documents.texts)),
         along=documents.along,
         along_name=documents.along_name,
@@ -341,7 +349,7 @@ def _write_documents(
     if documents.blocks is not None:
         parts = documents.blocks.map(model.transform)
     else:
-        parts = [model.transform(None if model._rows is not None else documents.texts)]
+        parts = [model.transform(documents.unseen)]
 
     n_documents = n_without = 0
     with path.open("w", encoding="utf-8", newline="") as stream:
