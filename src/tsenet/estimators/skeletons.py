@@ -101,21 +101,27 @@ def tree_of_skeleton(
                 "skeleton='topics' needs texts, or a sparse table of the counts of words; "
                 "the skeleton of other tables is 'hlta'"
             )
-        tree = tree_of_topics(_learn_topics(rows, seed, progress))
-    elif isinstance(skeleton, LatentTree):
-        tree = skeleton
-    else:
-        tree = tree_of_topics(skeleton)
-    _check_columns(tree.rule.names_in, sample)
-    return tree
+        return tree_of_topics(_learn_topics(rows, seed, progress))
+    if isinstance(skeleton, LatentTree):
+        _check_columns(skeleton.rule.names_in, sample)
+        return skeleton
+    _check_columns(skeleton.binary_rule_.names_in, sample)
+    return tree_of_topics(skeleton, sample)
 
 
-def tree_of_topics(model: TopicModel) -> LatentTree:
+def tree_of_topics(model: TopicModel, rows: Table | None = None) -> LatentTree:
     """The tree of a fitted model of topics, in which each topic is called by its title.
 
     Where a word or another topic has the title already, the id follows it.
+
+    Parameters
+    ----------
+    model : TopicModel
+    rows : Table, optional
+        Documents whose rates are the tree's probabilities; default: those the model was fitted on.
     """
-    tree, topics = model.tree_, model.topics_
+    tree: LatentTree = model.to_tree(rows)
+    topics = model.topics_
     title_of = dict(zip(topics["id"], topics["label"], strict=True))
     names = dict.fromkeys(tree.rule.names)  # the lowest topics come first
     for name in tree.latent_names:
