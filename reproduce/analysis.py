@@ -27,7 +27,7 @@ from reproduce.experiments import (
     WIRINGS,
     Experiment,
 )
-from reproduce.grid import resolved, weighting_of
+from reproduce.grid import BEST, resolved, weighting_of
 from reproduce.markdown import table
 from reproduce.paper import INTERPRETABILITY, PUBLISHED, TABLE3
 from reproduce.rivals import title_of
@@ -38,6 +38,7 @@ __all__ = ["TABLES", "Estimate", "Results", "compare", "estimate", "holm", "over
 CONFIDENCE = 0.95
 HALF_A_POINT = 0.005  # an interval within ± this counts as level
 TOPICS = RUNS.with_name("topics.csv")
+WORD_VECTORS = {"google": "Google News", "glove": "GloVe"}
 TOP = "_top"  # ends the fields about the tree's top units
 FEWEST_TASKS = 6  # from which several areas are compared over tasks
 
@@ -159,9 +160,18 @@ class Results:
         return cls.of(read_runs(path))
 
     def runs(self, experiment: str, data: str, labels: int | None, rival: str) -> list[Run]:
-        """Return the runs of a cell as an experiment measures it; empty if it is not measured."""
+        """Return the runs of a cell as an experiment measures it; empty if it is not measured.
+
+        ``best`` in the name of a rival is the dense shape that was chosen for the data set.
+        """
         definition = EXPERIMENTS[experiment]
+        if BEST in rival:
+            rival = resolved(rival, data, self.stored_runs()) or rival
         return self.cells.get((data, rival, labels, definition.part, definition.measure), [])
+
+    def stored_runs(self) -> list[Run]:
+        """Return all runs, whatever they measure."""
+        return [run for group in self.cells.values() for run in group]
 
     def value(self, key: str) -> str:
         """Return a number for a text.
@@ -436,25 +446,61 @@ def paper_table(results: Results, experiment: Experiment, data: str) -> str:
         share = f"{n_parameters / _mean(of_dense, 'parameters'):.1%}" if of_dense else "–"
         theirs = published.get(_published_name(rival)) if block == "counts" else None
         difference = compare(runs, reference) if rival != experiment.reference else None
+        lead = "–"
+        if difference is not None:
+            points = signed(difference.value, "accuracy")
+            lead = f"{points} ({interval(difference, 'accuracy')})"
         body.append(
             [
-                title_of(rival).replace(f", weighting {block}", ""),
+                _paper_title(rival, block),
                 f"{scores.mean():.2f}{deviation}{dagger(runs)}",
                 scores.size,
                 "–" if theirs is None else f"{100 * theirs.score:.2f} ± {100 * theirs.sd:.2f}",
+                lead,
                 counted(n_parameters),
                 share,
                 "–" if theirs is None else counted(theirs.n_parameters),
-                "–" if difference is None else signed(difference.value, "accuracy"),
-                "–" if difference is None else interval(difference, "accuracy"),
-                f"{_mean(runs, 'cpu'):.0f}",
             ]
         )
     if not body:
         return f"{DATA[data.partition('@')[0]].title}: not measured yet."
-    reference_title = title_of(experiment.reference).replace(f", weighting {block}", "")
-    head = ["", "ours", "seeds", "paper's", "parameters", "of FNN", "paper's"]
-    return table([*head, f"minus {reference_title}", "95 % interval", "CPU s"], body)
+    head = ["", "here", "seeds", "the paper", f"minus {_paper_title(experiment.reference, block)}"]
+    return table([*head, "parameters", "of FNN", "the paper's"], body)
+
+
+def _paper_title(rival: str, block: str) -> str:
+    """The name of a row: what all rows of the block share, and the size that pruned networks have, is left out."""
+    title = title_of(rival).replace(f", weighting {block}", "").partition(", size of")[0]
+    if rival.startswith("pruned"):
+        cut = ", one cut" if "rounds=1" in rival else ", in six rounds"
+        title = title.replace(", rounds 1", "") + cut
+    return title.replace("link_rule random", "random links")
+
+
+def paper_row(results: Results, data: str) -> str:
+    """Table 3's four networks on one data set, ours and the paper's: one row of that table, turned."""
+    stored = results.stored_runs()
+    rivals = {
+        "TSE-Net": "tsenet-paper",
+        "Backbone": "backbone-paper",
+        "dense": "fnn:best:weighting=counts",
+        "pruned": "pruned:best:weighting=counts:rounds=1@tsenet-paper",
+    }
+    published = TABLE3[PUBLISHED[data.partition("@")[0]]]
+    heads = []
+    rows: dict[str, list[str]] = {"here, %": [], "in the paper, %": [], "parameters here": []}
+    for title, rival in rivals.items():
+        runs = results.cells.get((data, resolved(rival, data, stored), None, "test", "score"))
+        if not runs:
+            continue
+        heads.append(title)
+        theirs = published[_published_name(rival.replace(":best", ":1x1"))]
+        rows["here, %"].append(score_of(runs))
+        rows["in the paper, %"].append(shown(theirs.score, "accuracy"))
+        rows["parameters here"].append(counted(_mean(runs, "parameters")))
+    if not heads:
+        return f"{DATA[data.partition('@')[0]].title}: not measured yet."
+    return table(["", *heads], [[name, *row] for name, row in rows.items()])
 
 
 def weighting_of_table(rival: str) -> str:
@@ -528,43 +574,48 @@ def tasks_table(results: Results, experiment: Experiment) -> str:
     return text
 
 
-def interpretability_table(results: Results, experiment: Experiment) -> str:
-    """Table 4: mean cosine of the words of the last units and of the tree's top units, by two files of word vectors."""
-    body: list[list[Any]] = []
-    for data in experiment.data:
-        published = INTERPRETABILITY.get(PUBLISHED.get(data.partition("@")[0], ""), {})
-        measured = {
-            key[1]: runs
-            for key, runs in results.cells.items()
-            if (key[0], *key[2:]) == (data, None, "test", "interpretability")
-        }
-        for rival, runs in measured.items():
-            for layer in ("", "_top") if f"interpretability{TOP}" in runs[0] else ("",):
-                theirs = published.get(_published_name(rival)) if layer != TOP else None
-                title = title_of(rival).replace(", weighting counts", "")
-                body.append(
-                    [
-                        *(data.removeprefix("paper-"), title),
-                        "top of the tree" if layer else "last hidden",
-                        *(_mean_and_deviation(runs, v, layer) for v in ("google", "glove")),
-                        "–" if theirs is None else f"{theirs:.4f}",
-                        *(runs[0][f"units{layer}"], len(runs)),
-                    ]
-                )
-        for runs in [*measured.values()][:1]:
-            chance = [_of_vectors(runs, "chance", v).mean() for v in ("google", "glove")]
-            share = [_of_vectors(runs, "coverage", v).mean() for v in ("google", "glove")]
-            cells = [
-                f"{mean:.4f} ({covered:.0%} of the words)"
-                for mean, covered in zip(chance, share, strict=True)
-            ]
-            body.append(
-                [data.removeprefix("paper-"), "two random words", "–", *cells, "–", "–", "–"]
-            )
+def interpretability_table(results: Results, experiment: Experiment, vectors: str = "") -> str:
+    """Table 4: mean cosine of the words of a layer's units, by one file of word vectors, or by each of both.
+
+    The last hidden units are a TSE-Net's feature layer and a dense network's last layer; those of a tree's top are also
+    given. The paper's figures, which are by Google's vectors, stand below ours.
+    """
+    if not vectors:
+        tables = [interpretability_table(results, experiment, name) for name in WORD_VECTORS]
+        return "\n\n".join(dict.fromkeys(tables))
+    stored = results.stored_runs()
+    body: list[list[str]] = []
+    for rival in experiment.rivals:
+        names = [resolved(rival, data, stored) for data in experiment.data]
+        cells = [
+            results.cells.get((data, name, None, "test", "interpretability"), [])
+            for data, name in zip(experiment.data, names, strict=True)
+        ]
+        if not any(cells):
+            continue
+        title = _paper_title(rival.replace(":best", ""), "counts").replace(" (best of four)", "")
+        for layer, place in (("", "last hidden"), (TOP, "top of the tree")):
+            if any(f"interpretability{layer}" in run for runs in cells for run in runs):
+                row = [_mean_and_deviation(runs, vectors, layer) for runs in cells]
+                body.append([title, place, *row])
+        theirs = [
+            INTERPRETABILITY[PUBLISHED[data.partition("@")[0]]].get(_published_name(str(name)))
+            for data, name in zip(experiment.data, names, strict=True)
+        ]
+        if vectors == "google" and any(theirs):
+            body.append(["", "the paper", *("–" if v is None else f"{v:.4f}" for v in theirs)])
     if not body:
         return "Table 4: not measured yet."
-    head = ["data", "", "layer", "Google News", "GloVe", "the paper's", "units", "seeds"]
-    return table(head, body)
+    for title, field in (("two random words", "chance"), ("words with a vector", "coverage")):
+        row = []
+        for data in experiment.data:
+            found = [run for run in stored if run["data"] == data and field in run]
+            value = _of_vectors(found, field, vectors).mean() if found else None
+            form = "{:.4f}" if field == "chance" else "{:.0%}"
+            row.append("–" if value is None else form.format(value))
+        body.append([title, "", *row])
+    heads = [data.removeprefix("paper-").partition("@")[0] for data in experiment.data]
+    return table([f"{WORD_VECTORS[vectors]}", "layer", *heads], body)
 
 
 def _of_vectors(runs: Sequence[Run], field: str, vectors: str) -> NDArray[np.float64]:
@@ -581,22 +632,27 @@ def _of_vectors(runs: Sequence[Run], field: str, vectors: str) -> NDArray[np.flo
 
 def _mean_and_deviation(runs: Sequence[Run], vectors: str, layer: str) -> str:
     scores = _of_vectors(runs, f"interpretability{layer}", vectors)
+    if not scores.size:
+        return "–"
     return f"{scores.mean():.4f}" + (f" ± {scores.std(ddof=1):.4f}" if scores.size > 1 else "")
 
 
 def curves_table(results: Results, experiment: Experiment) -> str:
     """Accuracy by the number of training rows, or of labels, with what is stored."""
-    columns = [(data, labels) for data in experiment.data for labels in experiment.labels]
-    cells = {
-        rival: [
-            results.cells.get((*column[:1], rival, column[1], "test", "score"))
-            for column in columns
-        ]
-        for rival in experiment.rivals
-    }
-    body = [
+
+    def measured(rival: str, data: str, labels: int | None) -> list[Run]:
+        return results.cells.get((data, rival, labels, "test", "score"), [])
+
+    columns = [
+        (data, labels)
+        for data in experiment.data
+        for labels in experiment.labels
+        if any(measured(rival, data, labels) for rival in experiment.rivals)
+    ]
+    cells = {rival: [measured(rival, *column) for column in columns] for rival in experiment.rivals}
+    body: list[list[Any]] = [
         [
-            title_of(rival).replace(", weighting counts", ""),
+            _paper_title(rival, "counts"),
             *(score_of(runs) if runs else "–" for runs in row),
         ]
         for rival, row in cells.items()
@@ -604,11 +660,17 @@ def curves_table(results: Results, experiment: Experiment) -> str:
     ]
     if not body:
         return f"{experiment.title}: not measured yet."
+    numbers = [
+        sorted({len(row[k]) for row in cells.values() if row[k]}) for k in range(len(columns))
+    ]
+    body.append(["seeds", *(" to ".join(map(str, sorted({n[0], n[-1]}))) for n in numbers)])
 
     def heading(data: str, labels: int | None) -> str:
         name, _, n_rows = data.removeprefix("paper-").partition("@")
         rows = f"{int(n_rows):,}" if n_rows else "all"
-        return f"{name}, {rows} rows" + ("" if labels is None else f", {labels:,} labels")
+        if experiment.labels == (None,):
+            return f"{name}, {rows} rows"
+        return f"{name}, {f'{labels:,}' if labels else 'all'} labels"
 
     return table(["", *(heading(*column) for column in columns)], body)
 
@@ -687,9 +749,10 @@ TABLES: dict[str, Callable[..., str]] = {
     "paper-links": lambda r: scores_table(r, "paper-links", None),
     "controls": controls_table,
     "table3": lambda r, data: paper_table(r, EXPERIMENTS["table3"], data),
+    "table3-row": paper_row,
     "table3-tfidf": lambda r, data: paper_table(r, EXPERIMENTS["table3-tfidf"], data),
     "tox21": lambda r: tasks_table(r, EXPERIMENTS["tox21"]),
-    "table4": lambda r: interpretability_table(r, EXPERIMENTS["table4"]),
+    "table4": lambda r, vectors="": interpretability_table(r, EXPERIMENTS["table4"], vectors),
     "curves": lambda r: curves_table(r, EXPERIMENTS["curves"]),
     "curves-labels": lambda r: curves_table(r, EXPERIMENTS["curves-labels"]),
     "mnist": lambda r: pixels_table(r, EXPERIMENTS["mnist"]),

@@ -101,8 +101,7 @@ def text(results: Results) -> Figure:
 
 def _text_runs(results: Results, data: str, rival: str) -> list[Any]:
     """The runs of a rival of Table 3 on a text set; ``best`` is the dense shape that was chosen for it."""
-    runs = [run for group in results.cells.values() for run in group]
-    name = resolved(rival, data, runs)
+    name = resolved(rival, data, results.stored_runs())
     return results.cells.get((data, name, None, "test", "score"), [])
 
 
@@ -118,10 +117,10 @@ def paper(results: Results) -> Figure:
     reference = EXPERIMENTS["table3"].reference
     names = [
         name for name in EXPERIMENTS["table3"].data if _text_runs(results, name, reference)
-    ] or ["paper-ag_news"]
+    ] or ["paper-ag_news@12000"]
     figure, panels = _figure(12, 3.2, len(names), sharey=True)
     for axes, data in zip(panels, names, strict=True):
-        published = TABLE3.get(PUBLISHED.get(data, ""), {})
+        published = TABLE3.get(PUBLISHED.get(data.partition("@")[0], ""), {})
         for row, rival in enumerate(rivals):
             runs = _text_runs(results, data, rival)
             if runs and (lead := compare(runs, _text_runs(results, data, reference))) is not None:
@@ -135,7 +134,7 @@ def paper(results: Results) -> Figure:
                 theirs = published[paper_name].score - published[reference].score
                 axes.plot(100 * theirs, row, "D", color=COLOURS[6], markerfacecolor="none")
         axes.axvline(0, color=COLOURS[6], linewidth=1)
-        axes.set(title=DATA[data].title, xlabel="points above TSE-Net")
+        axes.set(title=DATA[data.partition("@")[0]].title, xlabel="points above TSE-Net")
         axes.set_yticks(range(len(rivals)), list(rivals.values()))
     panels[0].invert_yaxis()
     for number, label in enumerate(("ours", "ours, random links")):
@@ -158,7 +157,7 @@ def parameters(results: Results) -> Figure:
             millions = [runs[0]["parameters"] / 1e6 if runs else np.nan for runs in cells]
             places = np.arange(len(names)) + 0.4 * k
             axes.bar(places, millions, 0.4, color=COLOURS[1 - k], label=title)
-        labels = [name.partition("/")[2] or DATA[name].title for name in names]
+        labels = [name.partition("/")[2] or DATA[name.partition("@")[0]].title for name in names]
         axes.set_xticks(
             np.arange(len(names)) + 0.2, labels, rotation=40, ha="right", rotation_mode="anchor"
         )

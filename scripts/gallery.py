@@ -1,6 +1,6 @@
-"""Draw the pictures of ``docs/gallery.md``: ``make gallery``, or some of them by name.
+"""Draw the pictures of ``docs/gallery.md`` and the README: ``make gallery``, or some of them by name.
 
-Five need data sets that are not bundled and are skipped, with a message, where ``TSENET_DATA`` does not have them; the
+Six need data sets that are not bundled and are skipped, with a message, where ``TSENET_DATA`` does not have them; the
 picture of the explorer is skipped where there is no Chromium.
 """
 
@@ -109,6 +109,13 @@ def hierarchy(dataset: str, **limits: int) -> Figure:
     return figure
 
 
+def network() -> Figure:
+    """A network on the topics of AG's News."""
+    from scripts.topic_network import draw, fit
+
+    return draw(*fit(need("ag_news")))
+
+
 def explorer() -> Image.Image:
     """The explorer of the topics of 20 Newsgroups, as Chromium shows it."""
     program = shutil.which("chromium")
@@ -131,6 +138,7 @@ def explorer() -> Image.Image:
 
 
 PICTURES: dict[str, Callable[[], Figure | Image.Image]] = {
+    "network": network,
     "digits-tree": digits_tree,
     "mnist-tree": mnist_tree,
     "mnist-fields": mnist_fields,

@@ -229,7 +229,7 @@ def test_table_3_is_one_command(
     options = ["--data", "subj", "--rows", "90", "--seeds", "1", "--rivals", rivals]
     assert main(["table3", *options, "--runs", path]) == 0
     printed = capsys.readouterr().out
-    for row in ("TSE-Net (paper), max_epochs 2", "FNN 16x2", "Pruned FNN 16x2, rounds 1"):
+    for row in ("TSE-Net (paper), max_epochs 2", "FNN 16x2", "Pruned FNN 16x2, one cut"):
         assert f"| {row}" in printed, printed
 
 
