@@ -54,7 +54,7 @@ def model() -> Any:
 
 @pytest.fixture(scope="module")
 def units(model: Any) -> Units:
-    return describe_units(model, sparse_rows(), n_features=12, n_rows=4, batch_size=50)
+    return describe_units(model, sparse_rows(), n_features=12, n_rows=4)
 
 
 def test_rows_are_what_the_model_was_fitted_on(tmp_path: Path) -> None:
@@ -109,10 +109,13 @@ class TestNames:
 class TestFeatures:
     @pytest.mark.parametrize("batch_size", [7, 1024])
     @pytest.mark.parametrize("kind", ["dense", "sparse"])
-    def test_correlations_are_numpys(self, kind: str, batch_size: int) -> None:
+    def test_correlations_are_numpys(
+        self, kind: str, batch_size: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("tsenet.explain.units._BATCH_ROWS", batch_size)
         X = dense_rows() if kind == "dense" else sparse_rows()
         model = fitted(rows=X)
-        found = describe_units(model, X, n_features=12, batch_size=batch_size)
+        found = describe_units(model, X, n_features=12)
         expected = by_numpy(model.transform(X), counts_as_read(X) if kind == "sparse" else X)
         np.testing.assert_allclose(correlations(found), expected, atol=3e-6)
 
@@ -146,11 +149,12 @@ class TestFeatures:
 
 
 class TestActivity:
-    def test_mean_share_and_rows(self) -> None:
+    def test_mean_share_and_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("tsenet.explain.units._BATCH_ROWS", 33)
         X = dense_rows()
         model = fitted()
         active = model.transform(X)
-        found = describe_units(model, X, n_rows=4, batch_size=33)
+        found = describe_units(model, X, n_rows=4)
         np.testing.assert_allclose([u.mean for u in found.units], active.mean(0), atol=1e-5)
         share = (active > 0).mean(0)
         np.testing.assert_allclose([u.active for u in found.units], share, atol=0.01)
@@ -204,9 +208,7 @@ def test_latents_of_a_tree() -> None:
     assert [unit.active for unit in found.units] == pytest.approx(share)
 
 
-@pytest.mark.parametrize(
-    "options", [{"n_features": 0}, {"n_rows": -1}, {"batch_size": 0}, {"order": "up"}]
-)
+@pytest.mark.parametrize("options", [{"n_features": 0}, {"n_rows": -1}, {"order": "up"}])
 def test_bad_options(model: Any, options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):
         describe_units(model, sparse_rows(), **options)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # More classes than this make no matrix to read.
-_MOST_COLUMNS = 20
+_MAX_CLASSES_SHOWN = 20
 
 
 def evaluate(
@@ -54,57 +54,71 @@ def evaluate(
         file = read_file(data, progress, encoding, no_header, max_size=max_size)
         truth = truth_of(fitted, file, names, unlabeled)
         X = model_input(fitted, file)
-    known, vectors = has_target(truth), cli.read_array(embeddings)
-    truth, predicted = truth[known], fitted.predict(X, vectors)[known]
-    fields: dict[str, Any] = {"rows": int(known.sum()), "unlabelled": int((~known).sum())}
+    vectors = cli.read_array(embeddings)
+    is_labelled = has_target(truth)
+    truth = truth[is_labelled]
+    predicted = fitted.predict(X, vectors)[is_labelled]
+
+    fields: dict[str, Any] = {
+        "rows": int(is_labelled.sum()),
+        "unlabelled": int((~is_labelled).sum()),
+    }
     tables: dict[str, pd.DataFrame] = {}
     if not hasattr(fitted, "classes_"):
-        tables["targets"] = _number_scores(truth, predicted, names)
-        scores = tables["targets"].drop(columns="rows").mean().to_dict()
-    elif truth.ndim == 2:
-        tables["targets"] = _binary_scores(
-            truth, predicted, fitted.predict_proba(X, vectors)[known], names
-        )
-        right = (predicted == truth)[~np.isnan(truth)]
-        scores = {"accuracy": right.mean(), "mean AUC": tables["targets"]["AUC"].mean()}
+        of_targets = _number_scores(truth, predicted, names)
+        scores = of_targets.drop(columns="rows").mean().to_dict()
+        if truth.ndim == 2:
+            tables["targets"] = of_targets
     else:
-        classes, shares = list(map(str, fitted.classes_)), fitted.predict_proba(X, vectors)[known]
-        scores, tables = _class_scores(truth.astype(str), predicted.astype(str), shares, classes)
-        fields["unknown"] = int(tables["classes"]["rows"][len(classes) :].sum())
-    if truth.ndim == 1:
-        tables.pop("targets", None)
+        probabilities = fitted.predict_proba(X, vectors)[is_labelled]
+        if truth.ndim == 2:
+            tables["targets"] = _binary_scores(truth, predicted, probabilities, names)
+            is_right = (predicted == truth)[~np.isnan(truth)]
+            scores = {"accuracy": is_right.mean(), "mean AUC": tables["targets"]["AUC"].mean()}
+        else:
+            classes = list(map(str, fitted.classes_))
+            scores, tables = _class_scores(
+                truth.astype(str), predicted.astype(str), probabilities, classes
+            )
+            fields["unknown"] = int(tables["classes"]["rows"][len(classes) :].sum())
+
     lines = [f"{name:<10} {count:,}" for name, count in fields.items() if count]
     lines += [f"{name:<10} {value:.4f}" for name, value in scores.items()]
     lines += [f"\n{_shown(name, table)}" for name, table in tables.items()]
-    fields |= {name.replace(" ", "_"): value for name, value in scores.items()}
-    fields |= {name.replace(" ", "_"): table.to_dict("index") for name, table in tables.items()}
+    results = scores | {name: table.to_dict("index") for name, table in tables.items()}
+    fields |= {name.replace(" ", "_"): result for name, result in results.items()}
     cli.print_result(as_json, fields, *lines)
 
 
 def _class_scores(
-    true: NDArray[Any], answers: NDArray[Any], shares: NDArray[Any], classes: list[str]
+    true: NDArray[Any], answers: NDArray[Any], probabilities: NDArray[Any], classes: list[str]
 ) -> tuple[dict[str, float], dict[str, pd.DataFrame]]:
     """Scores of all rows, scores of each class, and the confusion matrix with the true classes in rows."""
     import numpy as np
     import pandas as pd
 
     unknown = sorted(set(true.tolist()) - set(classes))
-    every = [*classes, *unknown]
+    labels = [*classes, *unknown]
+
     scores = {"accuracy": float((true == answers).mean())}
     if not unknown:
-        of_truth = shares[np.arange(len(true)), [classes.index(label) for label in true]]
+        column = [classes.index(label) for label in true]
+        of_truth = probabilities[np.arange(len(true)), column]  # (N,)
         scores["log loss"] = float(-np.log(np.maximum(of_truth, np.finfo(float).eps)).mean())
-    is_true, is_answer = (names[:, None] == every for names in (true, answers))
-    shares = np.pad(shares, ((0, 0), (0, len(unknown))))
-    matrix = pd.crosstab(true, answers).reindex(index=every, columns=every, fill_value=0)
+
+    # One column for each label, also for those that the model does not know: it gives them no chance.
+    is_true = (true[:, None] == labels).astype(float)
+    is_answer = answers[:, None] == labels
+    probabilities = np.pad(probabilities, ((0, 0), (0, len(unknown))))
+    matrix = pd.crosstab(true, answers).reindex(index=labels, columns=labels, fill_value=0)
     return scores, {
-        "classes": _binary_scores(is_true * 1.0, is_answer, shares, every),
+        "classes": _binary_scores(is_true, is_answer, probabilities, labels),
         "confusion matrix": matrix.rename_axis(index=None, columns=None),
     }
 
 
 def _binary_scores(
-    truth: NDArray[Any], predicted: NDArray[Any], shares: NDArray[Any], names: list[str]
+    truth: NDArray[Any], predicted: NDArray[Any], probabilities: NDArray[Any], names: list[str]
 ) -> pd.DataFrame:
     """Scores of each column on the rows where it is not NaN; AUC is NaN if all of these are on one side."""
     import numpy as np
@@ -113,15 +127,22 @@ def _binary_scores(
 
     rows = {}
     for k, name in enumerate(names):
-        known = ~np.isnan(truth[:, k])
-        true, answer = truth[known, k] == 1, predicted[known, k] == 1
+        is_labelled = ~np.isnan(truth[:, k])
+        is_true = truth[is_labelled, k] == 1
+        is_answer = predicted[is_labelled, k] == 1
         precision, recall, f1, _ = metrics.precision_recall_fscore_support(
-            true, answer, average="binary", zero_division=0
+            is_true, is_answer, average="binary", zero_division=0
         )
-        both = 0 < true.sum() < true.size
-        area = metrics.roc_auc_score(true, shares[known, k]) if both else float("nan")
-        rows[name] = {"precision": precision, "recall": recall, "F1": f1, "AUC": area}
-        rows[name]["rows"] = true.sum()
+        auc = float("nan")
+        if 0 < is_true.sum() < is_true.size:
+            auc = metrics.roc_auc_score(is_true, probabilities[is_labelled, k])
+        rows[name] = {
+            "precision": precision,
+            "recall": recall,
+            "F1": f1,
+            "AUC": auc,
+            "rows": is_true.sum(),
+        }
     return pd.DataFrame(rows).T.astype({"rows": int})
 
 
@@ -131,24 +152,27 @@ def _number_scores(truth: NDArray[Any], predicted: NDArray[Any], names: list[str
     from sklearn import metrics
 
     rows = {}
-    pairs = zip(truth.reshape(len(truth), -1).T, predicted.reshape(len(truth), -1).T, strict=True)
-    for name, (true, answers) in zip(names, pairs, strict=True):
-        known = pd.notna(true)
-        pair = true[known], answers[known]
-        if known.sum() > 1:
-            rows[name] = {
-                "R2": metrics.r2_score(*pair),
-                "RMSE": metrics.root_mean_squared_error(*pair),
-                "MAE": metrics.mean_absolute_error(*pair),
-                "rows": known.sum(),
-            }
+    truth = truth.reshape(len(truth), -1)  # (N, T)
+    predicted = predicted.reshape(len(truth), -1)
+    for k, name in enumerate(names):
+        is_known = pd.notna(truth[:, k])
+        if is_known.sum() < 2:  # R2 needs two
+            continue
+        true = truth[is_known, k]
+        answers = predicted[is_known, k]
+        rows[name] = {
+            "R2": metrics.r2_score(true, answers),
+            "RMSE": metrics.root_mean_squared_error(true, answers),
+            "MAE": metrics.mean_absolute_error(true, answers),
+            "rows": true.size,
+        }
     return pd.DataFrame(rows).T.astype({"rows": int})
 
 
 def _shown(title: str, table: pd.DataFrame) -> str:
     """A table to read; a confusion matrix that is too wide is only in the JSON."""
     if title == "confusion matrix":
-        if len(table) > _MOST_COLUMNS:
+        if len(table) > _MAX_CLASSES_SHOWN:
             return f"confusion matrix of {len(table)} classes: see --json"
         head = "confusion matrix (rows: true class, columns: predicted class)\n"
         return head + str(table.to_string())

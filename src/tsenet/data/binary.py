@@ -485,6 +485,14 @@ class BinaryRule:
         return np.repeat(np.arange(self.n_columns_in, dtype=np.int64), sizes)
 
     @cached_property
+    def input_names(self) -> tuple[str, ...]:
+        """Names of the inputs of a network: a column of numbers by its name, a category as ``colour=red``."""
+        return tuple(
+            self.names_in[source] if self.levels[source] is None else name
+            for name, source in zip(self.names, self.sources.tolist(), strict=True)
+        )
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Unique names of the binary variables: ``word``, ``age > 2.45`` or ``colour=red``."""
         wanted: list[str] = []
@@ -569,17 +577,21 @@ class BinaryRule:
             if len(names) != n_columns or not all(isinstance(name, str) for name in names):
                 raise ValueError(f"{n_columns} names of columns are needed")
             column = {str(j): j for j in range(n_columns)}
-            thresholds, presence = np.zeros(n_columns), np.ones(n_columns, dtype=bool)
+            thresholds = np.zeros(n_columns)
+            presence = np.ones(n_columns, dtype=bool)
             levels: list[Levels] = [None] * n_columns
             for key, threshold in fields["thresholds"].items():
                 if not math.isfinite(threshold):
                     raise ValueError(f"threshold {threshold} of column {key}")
-                thresholds[column[key]], presence[column[key]] = threshold, False
+                thresholds[column[key]] = threshold
+                presence[column[key]] = False
             for key, texts in fields["levels"].items():
                 j = column[key]
                 if not all(isinstance(text, str) for text in texts) or not presence[j]:
                     raise ValueError(f"levels of column {key}")
-                thresholds[j], presence[j], levels[j] = np.nan, False, tuple(texts)
+                thresholds[j] = np.nan
+                presence[j] = False
+                levels[j] = tuple(texts)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise DataError(f"these are not the fields of a BinaryRule: {error}") from error
         return cls(names, thresholds, presence, tuple(levels), named)

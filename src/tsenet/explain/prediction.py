@@ -15,7 +15,7 @@ from tsenet.data.table import Table
 from tsenet.data.text import are_texts, count_words
 from tsenet.errors import DataError
 from tsenet.explain.affine import AffineNetwork, strongest
-from tsenet.explain.units import input_names, is_network
+from tsenet.explain.units import is_network
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -264,7 +264,7 @@ def explain_prediction(
     vectorizer = getattr(model, "vectorizer_", None)
     if vectorizer is not None and are_texts(row):
         row = count_words([row] if isinstance(row, str) else row, vectorizer)
-    names = input_names(model.binary_rule_)
+    names = model.binary_rule_.input_names
     inputs, values = _read(model, _one_row(row, model.binary_rule_))
     layers = network.forward(inputs)
     outputs = layers.values[-1][0]

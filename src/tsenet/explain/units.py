@@ -29,6 +29,8 @@ Floats = NDArray[np.float64]
 _LABEL_FEATURES = 3
 # Products of this many pairs of unit and feature (256 MB) are summed at a time.
 _MAX_PAIRS = 1 << 25
+# Rows whose activations are in memory at a time.
+_BATCH_ROWS = 1024
 # Rows over which the mean effect on the outputs is taken, evenly spaced.
 _EFFECT_ROWS = 1024
 # Activations and inputs are float32: a deviation below this share of the mean is rounding.
@@ -213,7 +215,6 @@ def describe_units(
     feature_names: Sequence[str] | None = None,
     order: Literal["absolute", "signed"] = "absolute",
     progress: bool | Progress | Callable[..., None] | None = None,
-    batch_size: int = 1024,
 ) -> Units:
     """Describe every hidden unit: correlated features, most active rows, effect on the outputs.
 
@@ -237,8 +238,6 @@ def describe_units(
         keeps only features that are high where the unit is active.
     progress : None, bool, Progress or callable, default=None
         How to report progress: True draws a bar, a callable gets ``(stage, done, total)``, None is silent.
-    batch_size : int, default=1024
-        Rows read at a time; lower it if a batch of activations does not fit in memory.
 
     Returns
     -------
@@ -265,43 +264,57 @@ def describe_units(
     >>> sorted(feature.name for feature in units["Z1.0"].features)
     ['petal length (cm)', 'petal width (cm)']
     """
-    if n_features < 1 or n_rows < 0 or batch_size < 1:
+    if n_features < 1 or n_rows < 0:
         raise DataError(
-            "n_features and batch_size must be at least 1 and n_rows at least 0, "
-            f"not {n_features}, {batch_size} and {n_rows}"
+            f"n_features must be at least 1 and n_rows at least 0, not {n_features} and {n_rows}"
         )
     if order not in ("absolute", "signed"):
         raise ValueError(f"order must be 'absolute' or 'signed', not {order!r}")
     rule = rule_of(model)
     table = table_for(model, X)
-    names = input_names(rule) if feature_names is None else tuple(map(str, feature_names))
+    names = rule.input_names if feature_names is None else tuple(map(str, feature_names))
     if len(names) != len(rule.names):
         raise DataError(f"{len(names)} feature_names were given for {len(rule.names)} features")
-    effects, class_names = None, None
+
     if is_network(model):
-        network, class_names = AffineNetwork(model.net_.predictor()), model.targets_.output_names
+        network = AffineNetwork(model.net_.predictor())
+        class_names = model.targets_.output_names
         unit_names = tuple(map(str, model.get_feature_names_out()))
         levels = np.repeat(np.arange(1, network.n_layers), network.hidden_sizes).tolist()
-        effects, weights = _effects(model, table, network), network.input_weights()
+        effects = _effects(model, table, network)  # (U, C)
+        weights = network.input_weights()  # (D, U)
     else:
         tree = tree_of(model)
-        unit_names, levels = tree.latent_names, tree.level[tree.n_observed :].tolist()
+        class_names = None
+        unit_names = tree.latent_names
+        levels = tree.level[tree.n_observed :].tolist()
+        effects = None
         weights = sp.csc_array((len(names), len(unit_names)))
+
     # Each pass over the rows serves as many units as fit in memory.
     step = max(1, min(len(unit_names), _MAX_PAIRS // len(names)))
     passes = [range(len(unit_names))[k : k + step] for k in range(0, len(unit_names), step)]
     described: list[Unit] = []
     with as_progress(progress) as report:
-        report.start("describing units", len(passes) * -(-table.n_rows // batch_size))
+        report.start("describing units", len(passes) * -(-table.n_rows // _BATCH_ROWS))
         for units in passes:
-            found = _measure(model, table, units, n_rows, batch_size, report)
-            for k, (correlation, mean, deviation, active, rows) in zip(units, found, strict=True):
+            statistics = _measure(model, table, units, n_rows, report)
+            for k, of_unit in zip(units, statistics, strict=True):
                 features = _top_features(
-                    correlation, weights[:, [k]], names, n_features, order == "signed"
+                    of_unit.correlation, weights[:, [k]], names, n_features, order == "signed"
                 )
-                label = _names(features[:_LABEL_FEATURES]) or "(constant)"
-                on = None if effects is None else tuple((effects[k] * deviation).tolist())
-                unit = Unit(unit_names[k], levels[k], label, features, mean, active, rows, on)
+                unit = Unit(
+                    name=unit_names[k],
+                    level=levels[k],
+                    label=_names(features[:_LABEL_FEATURES]) or "(constant)",
+                    features=features,
+                    mean=of_unit.mean,
+                    active=of_unit.active,
+                    rows=of_unit.rows,
+                    classes=None
+                    if effects is None
+                    else tuple((effects[k] * of_unit.deviation).tolist()),
+                )
                 described.append(unit)
         report.finish()
     return Units(tuple(described), class_names, table.n_rows, names)
@@ -344,56 +357,82 @@ def table_for(model: Any, X: Any) -> Table:
     return Table.of(rows, columns=rule_of(model).names_in)
 
 
-def input_names(rule: BinaryRule) -> tuple[str, ...]:
-    """Names of the network's inputs: columns of numbers by the name of the column, categories as ``colour=red``."""
-    return tuple(
-        rule.names_in[source] if rule.levels[source] is None else name
-        for name, source in zip(rule.names, rule.sources.tolist(), strict=True)
-    )
-
-
 # ---- statistics
 
 
+class _Statistics(NamedTuple):
+    """What the rows say about a unit: its correlation with each input (D,), and moments and rows of its activation."""
+
+    correlation: Floats
+    mean: float
+    deviation: float
+    active: float
+    rows: tuple[ActiveRow, ...]
+
+
 def _measure(
-    model: Any, table: Table, units: range, n_rows: int, batch_size: int, report: Progress
-) -> Iterator[tuple[Floats, float, float, float, tuple[ActiveRow, ...]]]:
-    """Of each of some units: correlations with the inputs, mean, deviation, share of active rows, most active rows."""
+    model: Any, table: Table, units: range, n_rows: int, report: Progress
+) -> Iterator[_Statistics]:
+    """The statistics of K of the units, from one pass over the rows."""
     from sklearn.preprocessing import StandardScaler
 
     threshold = 0.0 if is_network(model) else 0.5  # a unit is on above it
-    n_all, n_inputs, here = table.n_rows, len(rule_of(model).names), slice(units.start, units.stop)
-    unit, feature = StandardScaler(with_mean=False), StandardScaler(with_mean=False)
-    products, active = np.zeros((n_inputs, len(units))), np.zeros(len(units))
-    value, row = np.empty((len(units), 0)), np.empty((len(units), 0), np.int64)  # most active
-    for start in range(0, n_all, batch_size):
-        rows = table.take(slice(start, min(start + batch_size, n_all)))
-        read = _inputs(model, rows)
-        if is_network(model):
-            activations = model.net_.predictor().hidden(read, model.n_jobs)
-        else:
-            activations = tree_of(model).posterior(rows)
-        inputs, part = read.values.astype(np.float64), activations[:, here].astype(np.float64)
-        unit.partial_fit(part)
-        feature.partial_fit(inputs)
-        products += inputs.T @ part
-        active += (part > threshold).sum(axis=0) / n_all
-        numbers = np.broadcast_to(start + np.arange(len(part)), part.T.shape)
-        value, row = np.hstack([value, part.T]), np.hstack([row, numbers])
-        best = _strongest(value, n_rows)
-        value = np.take_along_axis(value, best, axis=1)
-        row = np.take_along_axis(row, best, axis=1)
+    n_inputs = len(rule_of(model).names)
+    selected = slice(units.start, units.stop)
+
+    unit_moments = StandardScaler(with_mean=False)
+    input_moments = StandardScaler(with_mean=False)
+    products = np.zeros((n_inputs, len(units)))  # Σ input · activation, (D, K)
+    n_active = np.zeros(len(units), np.int64)
+    # The highest activations of each unit so far, and their rows: (K, n_rows).
+    highest = np.empty((len(units), 0))
+    highest_rows = np.empty((len(units), 0), np.int64)
+
+    for start in range(0, table.n_rows, _BATCH_ROWS):
+        rows = table.take(slice(start, min(start + _BATCH_ROWS, table.n_rows)))
+        inputs, activations = _activations(model, rows)
+        activations = activations[:, selected]  # (B, K)
+
+        unit_moments.partial_fit(activations)
+        input_moments.partial_fit(inputs)
+        products += inputs.T @ activations
+        n_active += (activations > threshold).sum(axis=0)
+
+        numbers = np.broadcast_to(start + np.arange(len(activations)), activations.T.shape)
+        highest = np.hstack([highest, activations.T])
+        highest_rows = np.hstack([highest_rows, numbers])
+        best = _strongest(highest, n_rows)
+        highest = np.take_along_axis(highest, best, axis=1)
+        highest_rows = np.take_along_axis(highest_rows, best, axis=1)
         report.advance()
-    deviation, scale = _deviation(unit), _deviation(feature)
-    covariance = products / n_all - np.outer(feature.mean_, unit.mean_)
-    varies = np.outer(scale, deviation)
-    correlation = np.divide(covariance, varies, out=np.zeros_like(varies), where=varies > 0)
-    shown = [
-        tuple(ActiveRow(k, v) for k, v in zip(*pair, strict=True) if v > threshold)
-        for pair in zip(row.tolist(), value.tolist(), strict=True)
-    ]
-    moments = (part.tolist() for part in (unit.mean_, deviation, active))
-    return zip(np.clip(correlation.T, -1.0, 1.0), *moments, shown, strict=True)
+
+    # Pearson: (E[xh] − E[x]·E[h]) / (σ_x · σ_h), 0 where one does not vary.
+    deviation = _deviation(unit_moments)
+    covariance = products / table.n_rows - np.outer(input_moments.mean_, unit_moments.mean_)
+    scale = np.outer(_deviation(input_moments), deviation)
+    correlation = np.divide(covariance, scale, out=np.zeros_like(scale), where=scale > 0)
+    correlation = np.clip(correlation, -1.0, 1.0)
+
+    for k in range(len(units)):
+        is_on = highest[k] > threshold
+        pairs = zip(highest_rows[k, is_on].tolist(), highest[k, is_on].tolist(), strict=True)
+        yield _Statistics(
+            correlation=correlation[:, k],
+            mean=float(unit_moments.mean_[k]),
+            deviation=float(deviation[k]),
+            active=float(n_active[k] / table.n_rows),
+            rows=tuple(ActiveRow(row, activation) for row, activation in pairs),
+        )
+
+
+def _activations(model: Any, rows: Table) -> tuple[Any, Floats]:
+    """The inputs (B, D) and the activations of all units (B, U), in float64."""
+    inputs = _inputs(model, rows)
+    if is_network(model):
+        activations = model.net_.predictor().hidden(inputs, model.n_jobs)
+    else:
+        activations = tree_of(model).posterior(rows)
+    return inputs.values.astype(np.float64), activations.astype(np.float64)
 
 
 def _inputs(model: Any, rows: Table) -> Any:
@@ -415,23 +454,25 @@ def _effects(model: Any, table: Table, network: AffineNetwork) -> Floats:
     n_rows = min(table.n_rows, _EFFECT_ROWS)
     sample = np.linspace(0, table.n_rows - 1, n_rows).round().astype(np.int64)
     rows = network.forward(_inputs(model, table.take(sample)).values)
-    columns = [
-        np.concatenate([found[k].mean(axis=0) for k in range(1, network.n_layers)])
-        for found in network.output_gradients(rows, np.eye(rows.values[-1].shape[1]), lowest=1)
-    ]
+    each_output = np.eye(rows.values[-1].shape[1])
+    columns = []
+    for gradients in network.output_gradients(rows, each_output, lowest=1):
+        means = [gradients[k].mean(axis=0) for k in range(1, network.n_layers)]
+        columns.append(np.concatenate(means))  # (U,)
     return np.asarray(np.stack(columns, axis=1) * model.targets_.output_scale)
 
 
 def _strongest(values: NDArray[Any], n: int) -> NDArray[np.int64]:
     """Places of the ``n`` highest values of each line, highest first and equal ones in order: (K, n)."""
-    kept = min(n, values.shape[1])
-    if kept == 0:
+    n_kept = min(n, values.shape[1])
+    if n_kept == 0:
         return np.empty((len(values), 0), np.int64)
+
     # Partition first: sorting all features of all units would take longer than correlating them.
-    chosen = np.argpartition(-values, kept - 1, axis=1)[:, :kept]
-    chosen.sort(axis=1)
-    order = np.argsort(-np.take_along_axis(values, chosen, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(chosen, order, axis=1)
+    places = np.argpartition(-values, n_kept - 1, axis=1)[:, :n_kept]
+    places.sort(axis=1)
+    order = np.argsort(-np.take_along_axis(values, places, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(places, order, axis=1)
 
 
 def _top_features(

@@ -16,14 +16,14 @@ from tsenet.skeleton.kernels.csr import Csr
 from tsenet.skeleton.kernels.inference_kernels import PreparedTree, infer_rows
 from tsenet.skeleton.tree import LatentTree, nodes_by_depth
 
-ROWS_PER_CHUNK = 1024
+ROWS_PER_CHUNK = 1024  # of one task
 ROWS_PER_STATISTIC = 256  # rows whose expected counts are summed by one thread
 BLOCK_CELLS = 1 << 23  # posteriors in memory at a time: 64 MB
 NEVER = 1e-300  # replaces probability 0: messages subtract logarithms, and −inf − (−inf) is NaN
-BATCH_ROWS = 1000
-STEP_EXPONENT = 0.75
+BATCH_ROWS = 1000  # of a step of stepwise EM, as in the paper
+STEP_EXPONENT = 0.75  # η = (u+2)^−¾; exponents above ½ and up to 1 converge (Liang and Klein 2009)
 PSEUDO_ROWS = 1.0  # strength, in rows, of the prior that a child does not depend on its parent
-SMALLEST = 1e-9
+MIN_RATE = 1e-9  # no probability becomes 0 or 1
 
 
 @dataclass(frozen=True)
@@ -45,24 +45,36 @@ class Inference:
         ``by_depth`` is what :func:`nodes_by_depth` returns for ``parent``, if it is known.
         """
         by_depth = nodes_by_depth(parent) if by_depth is None else by_depth
-        latents = [nodes[nodes >= n_observed] for nodes in reversed(by_depth)]
+        latents = [nodes[nodes >= n_observed] for nodes in reversed(by_depth)]  # deepest first
         # Copies are writable: read-only arrays are another type to numba and would compile the kernel again.
         log_cpt = np.log(np.maximum(cpt, NEVER))
-        order = np.concatenate(latents).astype(np.int32)
-        evidence, given = np.zeros((parent.size, 2)), np.zeros((parent.size, 2))
-        message = log_cpt[:, :, 0].copy()  # right for the observed variables, which are off
+
+        # The upward pass of a row in which all observed variables are off; other rows differ from it along few paths.
+        # message[v, t] = ln P(all below v | parent of v in state t), and evidence[z, s] the sum over z's children.
+        message = log_cpt[:, :, 0].copy()  # right for the observed variables
+        evidence = np.zeros((parent.size, 2))
         placed = np.flatnonzero(parent[:n_observed] >= 0)
         for t in range(2):
             evidence[:, t] = np.bincount(parent[placed], message[placed, t], parent.size)
+
+        conditional = np.zeros((parent.size, 2))  # P(z=1 | parent in state t, all below z off)
         for nodes in latents:
             joint = log_cpt[nodes] + evidence[nodes, None, :]
             message[nodes] = np.logaddexp(joint[:, :, 0], joint[:, :, 1])
-            given[nodes] = np.exp(joint[:, :, 1] - message[nodes])
+            conditional[nodes] = np.exp(joint[:, :, 1] - message[nodes])
             linked = nodes[parent[nodes] >= 0]
             np.add.at(evidence, parent[linked], message[linked])
-        total = float(message[parent < 0, 0].sum())
-        own = np.array(parent, np.int32)
-        return cls(PreparedTree(own, log_cpt, order, evidence, message, given, total))
+
+        prepared = PreparedTree(
+            np.array(parent, np.int32),
+            log_cpt,
+            np.concatenate(latents).astype(np.int32),
+            evidence,
+            message,
+            conditional,
+            float(message[parent < 0, 0].sum()),
+        )
+        return cls(prepared)
 
     @property
     def n_latents(self) -> int:
@@ -84,11 +96,14 @@ class Inference:
     ) -> NDArray[np.float64]:
         """Fill the posteriors (N, L), unless they are (0, 0); return ln P(x)."""
         loglik = np.empty(rows.n_rows)
-        items, no_counts = Csr(rows.indptr, rows.indices), (np.empty((0, 0, 0)), np.empty((0, 0)))
+        items = Csr(rows.indptr, rows.indices)
+        no_pairs = np.empty((0, 0, 0))
+        no_on = np.empty((0, 0))
 
-        def serve(part: tuple[int, int]) -> None:
-            here, numbers = slice(*part), np.arange(*part)
-            infer_rows(numbers, items, self.tree, loglik[here], posterior[here], *no_counts)
+        def serve(span: tuple[int, int]) -> None:
+            chunk = slice(*span)
+            numbers = np.arange(*span)
+            infer_rows(numbers, items, self.tree, loglik[chunk], posterior[chunk], no_pairs, no_on)
 
         for _ in workers.map(serve, chunks(rows.n_rows, ROWS_PER_CHUNK)):
             pass
@@ -96,12 +111,12 @@ class Inference:
 
     def likelier_states(self, rows: BinaryRows, workers: Workers) -> BinaryRows:
         """Rows of L latents, each on where P(z=1|x) > ½; only one block of posteriors is in memory at a time."""
-        blocks = chunks(rows.n_rows, max(64, BLOCK_CELLS // max(1, self.n_latents)))
-        parts = [
-            BinaryRows.of_dense(self.posterior(rows.take(slice(a, b)), workers) > 0.5)
-            for a, b in blocks
-        ]
-        return BinaryRows.concatenate(parts)
+        n_rows = max(64, BLOCK_CELLS // max(1, self.n_latents))
+        blocks = []
+        for start, stop in chunks(rows.n_rows, n_rows):
+            posterior = self.posterior(rows.take(slice(start, stop)), workers)  # (n_rows, L)
+            blocks.append(BinaryRows.of_dense(posterior > 0.5))
+        return BinaryRows.concatenate(blocks)
 
     def expected_counts(
         self, rows: BinaryRows, numbers: NDArray[np.int64], workers: Workers
@@ -110,21 +125,25 @@ class Inference:
 
         Partial sums are added in chunk order, so the result does not depend on the number of threads.
         """
-        shapes = (self.n_latents, 2, 2), (rows.n_columns, 2)
-        pairs, on = map(np.zeros, shapes)
-        loglik, items = 0.0, Csr(rows.indptr, rows.indices)
+        items = Csr(rows.indptr, rows.indices)
+        no_posterior = np.empty((0, 0))
 
-        def serve(part: tuple[int, int]) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-            here, counts = numbers[slice(*part)], [np.zeros(shape) for shape in shapes]
-            part_loglik = np.empty(here.size)
-            infer_rows(here, items, self.tree, part_loglik, np.empty((0, 0)), *counts)
-            return counts[0], counts[1], float(part_loglik.sum())
+        def serve(span: tuple[int, int]) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+            chunk = numbers[slice(*span)]
+            pairs = np.zeros((self.n_latents, 2, 2))
+            on = np.zeros((rows.n_columns, 2))
+            loglik = np.empty(chunk.size)
+            infer_rows(chunk, items, self.tree, loglik, no_posterior, pairs, on)
+            return pairs, on, float(loglik.sum())
 
-        for counts in workers.map(serve, chunks(numbers.size, ROWS_PER_STATISTIC)):
-            pairs += counts[0]
-            on += counts[1]
-            loglik += counts[2]
-        return pairs, on, loglik
+        total_pairs = np.zeros((self.n_latents, 2, 2))
+        total_on = np.zeros((rows.n_columns, 2))
+        total_loglik = 0.0
+        for pairs, on, loglik in workers.map(serve, chunks(numbers.size, ROWS_PER_STATISTIC)):
+            total_pairs += pairs
+            total_on += on
+            total_loglik += loglik
+        return total_pairs, total_on, total_loglik
 
 
 def tables_from_counts(
@@ -154,24 +173,28 @@ def tables_from_counts(
     """
     n_observed = on.shape[0]
     state = pairs.sum(axis=1)  # (L, 2): share of rows with z in each state
-    has = parent[:n_observed] >= 0
-    above = state[parent[:n_observed][has] - n_observed]  # (V', 2)
-    marginal = on[has].sum(axis=1, keepdims=True)
-    rate = (on[has] + pseudo * marginal) / (above + pseudo)
-    _set_rates(cpt, np.flatnonzero(has), rate)
+
+    # Observed variables: P(v=1 | t) = (share with v on, parent in t, + pseudo · P(v)) / (share in t + pseudo)
+    has_parent = parent[:n_observed] >= 0
+    parent_state = state[parent[:n_observed][has_parent] - n_observed]  # (V', 2)
+    marginal = on[has_parent].sum(axis=1, keepdims=True)
+    rate = (on[has_parent] + pseudo * marginal) / (parent_state + pseudo)
+    _set_rates(cpt, np.flatnonzero(has_parent), rate)
+
+    # Latents: the same; roots, and those of which the rate would fall, get their marginal in both rows.
     marginal = state[:, None, 1]
     rate = (pairs[:, :, 1] + pseudo * marginal) / (pairs.sum(axis=2) + pseudo)
-    alone = parent[n_observed:] < 0
+    is_independent = parent[n_observed:] < 0
     if positive:
-        alone |= rate[:, 1] < rate[:, 0]
-    rate = np.where(alone[:, None], marginal, rate)
+        is_independent |= rate[:, 1] < rate[:, 0]
+    rate = np.where(is_independent[:, None], marginal, rate)
     _set_rates(cpt, np.arange(n_observed, parent.size), rate)
 
 
 def _set_rates(
     cpt: NDArray[np.float64], nodes: NDArray[np.intp], rate: NDArray[np.float64]
 ) -> None:
-    rate = np.clip(rate, SMALLEST, 1.0 - SMALLEST)
+    rate = np.clip(rate, MIN_RATE, 1.0 - MIN_RATE)
     cpt[nodes, :, 1] = rate
     cpt[nodes, :, 0] = 1.0 - rate
 
@@ -183,9 +206,9 @@ def counts_from_tables(
 
     ``on`` (M,) are the marginals P(v=1). Returns ``pairs`` and ``on`` of :func:`tables_from_counts`.
     """
-    above = np.where(parent >= 0, on[parent], 0.0)  # for a root, t is 0
-    weight = np.stack([1.0 - above, above], axis=1)
-    joint = weight[:, :, None] * cpt
+    parent_on = np.where(parent >= 0, on[parent], 0.0)  # for a root, t is 0
+    weight = np.stack([1.0 - parent_on, parent_on], axis=1)  # (M, 2)
+    joint = weight[:, :, None] * cpt  # (M, 2, 2): P(parent = t, v = s)
     return joint[n_observed:].copy(), joint[:n_observed, :, 1].copy()
 
 
@@ -223,18 +246,25 @@ def refine(
     float64 (M, 2, 2)
         The new ``cpt``.
     """
-    parent, cpt, n_observed = tree.parent, tree.cpt.copy(), tree.n_observed
+    parent = tree.parent
+    cpt = tree.cpt.copy()
     by_depth = nodes_by_depth(parent)
-    pairs, on = counts_from_tables(parent, cpt, tree.marginals(), n_observed)
+    pairs, on = counts_from_tables(parent, cpt, tree.marginals(), tree.n_observed)
+
+    # Only the rows of the batches are read.
     size = min(BATCH_ROWS, pieces.n_rows)
     batches = list(batch_numbers(pieces.n_rows, steps, rng))
-    read = np.unique(np.concatenate(batches))
-    rows = pieces.take(read, stage="rows of stepwise EM", progress=progress)
+    needed = np.unique(np.concatenate(batches))
+    rows = pieces.take(needed, stage="rows of stepwise EM", progress=progress)
+
     progress.start("refine", steps)
     for u, batch in enumerate(batches):
-        inference = Inference.of(parent, cpt, n_observed, by_depth)
-        numbers = np.searchsorted(read, batch).astype(np.int64)
+        # E-step: expected counts of the batch under the present tables.
+        inference = Inference.of(parent, cpt, tree.n_observed, by_depth)
+        numbers = np.searchsorted(needed, batch).astype(np.int64)
         batch_pairs, batch_on, loglik = inference.expected_counts(rows, numbers, workers)
+
+        # M-step: from the running mean of all batches so far.
         eta = (u + 2.0) ** -STEP_EXPONENT
         pairs += eta * (batch_pairs / size - pairs)
         on += eta * (batch_on / size - on)

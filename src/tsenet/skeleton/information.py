@@ -44,15 +44,18 @@ class PairCounter:
     """
 
     def __init__(self, rows: BinaryRows, positive: bool = False) -> None:
-        self.rows, self.positive = rows, positive
+        self.rows = rows
+        self.positive = positive
         self.columns = rows.transpose()
         self.n_on = np.diff(self.columns.indptr)
         self.varies = (self.n_on > 0) & (self.n_on < rows.n_rows)
-        n = np.arange(rows.n_rows + 1, dtype=np.float64)
+
         # Work to count variable i against all others by row lists: the non-zeros of the rows where it is on.
-        per_row = np.diff(rows.indptr)
-        in_order = np.concatenate([[0], np.cumsum(per_row[self.columns.indices])])
-        self.work = in_order[self.columns.indptr[1:]] - in_order[self.columns.indptr[:-1]]
+        length = np.diff(rows.indptr)
+        total = np.concatenate([[0], np.cumsum(length[self.columns.indices])])
+        self.work = total[self.columns.indptr[1:]] - total[self.columns.indptr[:-1]]  # (V,)
+
+        n = np.arange(rows.n_rows + 1, dtype=np.float64)
         self.data = PairData(
             columns=Csr(self.columns.indptr, self.columns.indices),
             rows=Csr(rows.indptr, rows.indices),
@@ -94,8 +97,9 @@ class PairCounter:
             N · MI in nats.
         """
         may_join = alive & self.varies
-        living = np.flatnonzero(may_join & (not self.positive)).astype(np.int32)
-        by_frequency = living[np.argsort(-self.n_on[living], kind="stable")]
+        # Variables that are never on together may be partners too, unless only positive ties count.
+        candidates = np.flatnonzero(may_join & (not self.positive)).astype(np.int32)
+        by_frequency = candidates[np.argsort(-self.n_on[candidates], kind="stable")]
         data = self.data._replace(alive=may_join, frequent_first=by_frequency)
         return self._search(variables, data, n_partners, workers, progress)[:2]
 
@@ -106,7 +110,7 @@ class PairCounter:
         own: NDArray[np.int32],
         workers: Workers,
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
-        """The latent, other than its ``own``, that tells most about each variable, N · MI, and their joint count.
+        """Each variable's best latent other than its ``own`` by mutual information, N · MI, and their joint count.
 
         −1, 0 and 0 for a variable that is on together with no such latent or, if only positive ties count, has none.
         """
@@ -130,18 +134,19 @@ class PairCounter:
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
         partners = np.empty((variables.size, n_partners), np.int32)
         gain = np.empty((variables.size, n_partners), np.float64)
-        shared = np.empty(variables.size, np.int64)
+        joint = np.empty(variables.size, np.int64)
 
-        def serve(part: tuple[int, int]) -> int:
-            here = slice(*part)
-            best_partners(variables[here], data, partners[here], gain[here], shared[here])
-            return part[1] - part[0]
+        def serve(span: tuple[int, int]) -> int:
+            chunk = slice(*span)
+            best_partners(variables[chunk], data, partners[chunk], gain[chunk], joint[chunk])
+            return span[1] - span[0]
 
+        # Counting costs the entries of the rows, and choosing about a sixteenth of a count for each candidate.
         work = self.work[variables] + self.rows.n_columns // 16 + 1
-        for done in workers.map(serve, chunks_of_equal_work(work, CHUNK_WORK)):
+        for n_served in workers.map(serve, chunks_of_equal_work(work, CHUNK_WORK)):
             if progress is not None:
-                progress.advance(done)
-        return partners, gain, shared
+                progress.advance(n_served)
+        return partners, gain, joint
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Only the rows go to a worker; it makes the rest of them."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +32,10 @@ from tsenet.skeleton.kernels.island_kernels import (
 from tsenet.skeleton.kernels.pair_kernels import Assignment, compare_assignments
 
 SIGNIFICANCE = 0.05  # of the correlation test, and share of false discoveries
-N_PARTNERS = 128
-REASSIGNMENTS = 2  # most rounds, with the correlation test; the paper has none
+N_PARTNERS = 128  # kept for each variable; lists that end too early are found again
+MAX_REASSIGNMENTS = (
+    2  # rounds, with the correlation test; the paper has none, and few variables move in a third
+)
 
 
 def smallest_gain(n_variables: int, options: IslandOptions) -> float:
@@ -54,12 +57,85 @@ def discovery_gain(best: NDArray[np.float64], n_tests: int) -> float:
     so its p-value is corrected for these (Bonferroni); over the variables the rule is that of Benjamini and Hochberg
     (1995).
     """
-    corrected = np.sort(np.minimum(1.0, chdtrc(1, 2.0 * best) * n_tests))
-    ranks = np.arange(1, corrected.size + 1)
-    accepted = np.flatnonzero(corrected <= SIGNIFICANCE * ranks / corrected.size)
+    p_value = np.sort(np.minimum(1.0, chdtrc(1, 2.0 * best) * n_tests))
+    rank = np.arange(1, p_value.size + 1)
+
+    # The largest rank k of which the p-value is at most k / B of the level; all smaller ones count as discoveries.
+    accepted = np.flatnonzero(p_value <= SIGNIFICANCE * rank / p_value.size)
     n_accepted = accepted[-1] + 1 if accepted.size else 1
-    level = SIGNIFICANCE * n_accepted / (max(1, corrected.size) * max(1, n_tests))
+    level = SIGNIFICANCE * n_accepted / (max(1, p_value.size) * max(1, n_tests))
     return float(chdtri(1, level)) / 2
+
+
+class _PairQueue:
+    """The best pair of free variables: each waits in a queue with its next free partner.
+
+    Attributes
+    ----------
+    partners, gain : (V, m)
+        Of :func:`pair_information`; lists that end too early are found again, in place.
+    alive : bool (V,)
+        Which variables are free.
+    threshold : float
+        Pairs below this gain are not found.
+    """
+
+    def __init__(
+        self,
+        counter: PairCounter,
+        partners: NDArray[np.int32],
+        gain: NDArray[np.float64],
+        alive: NDArray[np.bool_],
+        threshold: float,
+        workers: Workers,
+    ) -> None:
+        self.counter = counter
+        self.partners = partners
+        self.gain = gain
+        self.alive = alive
+        self.threshold = threshold
+        self.workers = workers
+        self._next = np.zeros(alive.size, np.int64)  # place in the list of each variable
+        self._heap: list[tuple[float, int, int]] = []  # (−gain, variable, partner)
+        for variable in np.flatnonzero(alive).tolist():
+            self._push(variable)
+
+    def best(self) -> tuple[int, int] | None:
+        """The pair with the highest gain, which stays in the queue; None if it is below the threshold."""
+        while self._heap and -self._heap[0][0] >= self.threshold:
+            _, i, j = self._heap[0]
+            if self.alive[i] and self.alive[j]:
+                return i, j
+            heapq.heappop(self._heap)
+            if self.alive[i]:
+                self._push(i)
+        return None
+
+    def refill(self, variable: int) -> None:
+        """Find the best free partners of a variable again."""
+        one = np.array([variable], np.int32)
+        n_partners = self.partners.shape[1]
+        self.partners[one], self.gain[one] = self.counter.best_partners(
+            one, self.alive, n_partners, self.workers
+        )
+        self._next[variable] = 0
+
+    def _push(self, i: int) -> None:
+        """Queue a variable with its next free partner; find more partners if its list has ended."""
+        n_partners = self.partners.shape[1]
+        while True:
+            while self._next[i] < n_partners:
+                place = self._next[i]
+                j = int(self.partners[i, place])
+                if j < 0:
+                    return
+                if self.alive[j]:
+                    heapq.heappush(self._heap, (-self.gain[i, place], i, j))
+                    return
+                self._next[i] += 1
+            if self.gain[i, n_partners - 1] < self.threshold:
+                return
+            self.refill(i)
 
 
 def find_islands(
@@ -79,60 +155,44 @@ def find_islands(
     (V,).
     """
     alive = counter.varies.copy()
-    n_rows, n_partners = counter.rows.n_rows, partners.shape[1]
-    bar = smallest_gain(int(alive.sum()), options) if min_gain is None else min_gain
-    partners, gain = partners.copy(), gain.copy()  # lists that end too early are found again
+    n_rows = counter.rows.n_rows
+    threshold = smallest_gain(int(alive.sum()), options) if min_gain is None else min_gain
+    partners = partners.copy()  # lists that end too early are found again
+    gain = gain.copy()
     columns = Csr(counter.columns.indptr, counter.columns.indices)
-    state = SearchState(n_rows, columns, partners, gain, alive, bar)
+    state = SearchState(n_rows, columns, partners, gain, alive, threshold)
+
+    # Space in which the kernel works: the pattern of members that are on in each row, and what there is of each.
     pattern_of = np.zeros(n_rows, np.int32)
-    patterns = Patterns(*(np.empty(n_rows + 1, t) for t in (np.uint64, np.int64, np.int64, float)))
-    place = np.zeros(alive.size, np.int64)  # up to which a list's partners are taken
+    patterns = Patterns(
+        bits=np.empty(n_rows + 1, np.uint64),
+        n=np.empty(n_rows + 1, np.int64),
+        on=np.empty(n_rows + 1, np.int64),
+        ratio=np.empty(n_rows + 1),
+    )
 
-    def refill(variable: int) -> None:
-        """Find the best free partners of a variable again."""
-        asked = np.array([variable], np.int32)
-        partners[asked], gain[asked] = counter.best_partners(asked, alive, n_partners, workers)
-        place[variable] = 0
-
-    def push(i: int) -> None:
-        """Queue a variable with its next free partner; find more partners if its list has ended."""
-        while True:
-            while place[i] < n_partners:
-                j = int(partners[i, place[i]])
-                if j < 0:
-                    return
-                if alive[j]:
-                    heapq.heappush(queue, (-gain[i, place[i]], i, j))
-                    return
-                place[i] += 1
-            if gain[i, n_partners - 1] < bar:
-                return
-            refill(i)
-
-    queue: list[tuple[float, int, int]] = []
-    for variable in np.flatnonzero(alive).tolist():
-        push(variable)
-    latent_of, tables = np.full(alive.size, -1, np.int32), np.full((alive.size, 2), 0.5)
+    queue = _PairQueue(counter, partners, gain, alive, threshold, workers)
+    latent_of = np.full(alive.size, -1, np.int32)
+    tables = np.full((alive.size, 2), 0.5)
     priors: list[float] = []
     progress.start("islands", int(alive.sum()))
-    while queue and -queue[0][0] >= bar:
-        _, i, j = queue[0]
-        if not (alive[i] and alive[j]):
-            heapq.heappop(queue)
-            if alive[i]:
-                push(i)
-            continue
-        members, table = np.empty(options.max_island, np.int32), np.empty((options.max_island, 2))
+    while (pair := queue.best()) is not None:
+        i, j = pair
+        members = np.empty(options.max_island, np.int32)
+        table = np.empty((options.max_island, 2))
         a, b = min(i, j), max(i, j)
+        seed = key + 1_000_003 * a + b  # a prime: other pairs have other seeds
         size, prior, exhausted = grow_island(
-            a, b, state, options, key + 1_000_003 * a + b, pattern_of, patterns, members, table
+            a, b, state, options, seed, pattern_of, patterns, members, table
         )
-        if exhausted >= 0:
-            refill(exhausted)
+        if exhausted >= 0:  # the list of this variable ended before the island was complete
+            queue.refill(exhausted)
             continue
-        alive[members[:size]] = False
-        latent_of[members[:size]] = len(priors)
-        tables[members[:size]] = table[:size]
+
+        members = members[:size]
+        alive[members] = False
+        latent_of[members] = len(priors)
+        tables[members] = table[:size]
         priors.append(prior)
         progress.advance(size)
     progress.finish(f"{len(priors):,} groups, {int(alive.sum()):,} variables left over")
@@ -203,32 +263,42 @@ class SoftRows:
 
     def hard(self) -> BinaryRows:
         """The more probable state of every latent in every row."""
-        flipped = np.flatnonzero(self.base > 0.0)  # on where all of their group is off
+        base_is_on = self.base > 0.0
         on = self.logodds.copy()
-        on.data = (on.data > 0.0).astype(np.int8) - (self.base > 0.0).astype(np.int8)[on.indices]
-        if flipped.size:
-            ends = np.arange(0, (self.n_rows + 1) * flipped.size, flipped.size)
-            columns = np.tile(flipped, self.n_rows)
-            on = on + csr_array((np.ones(columns.size, np.int8), columns, ends), shape=on.shape)
+        on.data = (on.data > 0.0).astype(np.int8) - base_is_on.astype(np.int8)[on.indices]
+
+        # Latents that are on where all of their group is off: a column of ones, from which the entries above subtract.
+        inverted = np.flatnonzero(base_is_on)
+        if inverted.size:
+            starts = np.arange(0, (self.n_rows + 1) * inverted.size, inverted.size)
+            columns = np.tile(inverted, self.n_rows)
+            ones = np.ones(columns.size, np.int8)
+            on = on + csr_array((ones, columns, starts), shape=on.shape)
         return BinaryRows.of_csr(on)
 
     def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean over rows of P(Y=1|d) · P(Y'=1|d) and of P(Y=1|d): (L, L) and (L,)."""
-        base, change = expit(self.base), self.logodds.copy()
-        change.data = expit(change.data) - base[change.indices]  # sparse
-        changes = np.asarray(change.sum(axis=0)).ravel()
-        cross = np.outer(changes, base)
-        both: NDArray[np.float64] = (change.T @ change).toarray()
-        both = self.n_rows * np.outer(base, base) + cross + cross.T + both
-        return both / self.n_rows, base + changes / self.n_rows
+        # P = base + change, where change is sparse:
+        # Σ P·P' = N · base·base' + Σ change · base' + base · Σ change' + Σ change·change'
+        base = expit(self.base)  # (L,)
+        change = self.logodds.copy()  # (N, L)
+        change.data = expit(change.data) - base[change.indices]
+        total = np.asarray(change.sum(axis=0)).ravel()
+        cross = np.outer(total, base)
+        squares: NDArray[np.float64] = (change.T @ change).toarray()
+        both = self.n_rows * np.outer(base, base) + cross + cross.T + squares
+        return both / self.n_rows, base + total / self.n_rows
 
 
 def complete(rows: BinaryRows, layer: Layer) -> SoftRows:
     """Soft completion of the data by one layer, O(nnz)."""
     placed = np.flatnonzero(layer.latent_of >= 0)
-    weights = layer.weights()[placed], (placed, layer.latent_of[placed])
+    weights = csr_array(
+        (layer.weights()[placed], (placed, layer.latent_of[placed])),
+        shape=(rows.n_columns, layer.n_latents),
+    )
     base = layer.base()
-    logodds = rows.to_csr() @ csr_array(weights, shape=(rows.n_columns, layer.n_latents))
+    logodds = rows.to_csr() @ weights  # (N, L)
     logodds.sort_indices()
     logodds.data += base[logodds.indices]
     return SoftRows(logodds, base)
@@ -267,38 +337,42 @@ def learn_layer(
     # A list longer than an island always has an entry outside the island, unless it holds all partners.
     n_partners = max(N_PARTNERS, options.max_island + 1)
     partners, gain = pair_information(counter, n_partners, workers, progress, blocks)
-    search = (counter, partners, gain, options, key, workers, progress)
-    layer, alive = find_islands(*search)
-    bar = 0.0
+    find = partial(find_islands, counter, partners, gain, options, key, workers, progress)
+    layer, is_left = find()
+    min_gain = 0.0  # of a variable that is put under a latent afterwards
     if of_latents and options.correlation_test:
         # All pairs may be too many to correct for: then the share of false ones is bounded, not their number.
-        best = gain[counter.varies, 0]
-        bar = discovery_gain(best, best.size - 1)
-        if 2 * alive.sum() > counter.varies.sum():
-            layer, alive = find_islands(*search, bar)
+        best_gain = gain[counter.varies, 0]
+        min_gain = discovery_gain(best_gain, best_gain.size - 1)
+        if 2 * is_left.sum() > counter.varies.sum():
+            layer, is_left = find(min_gain=min_gain)
+
     if not layer.n_latents:
         if of_latents:
             return None
         layer = _single_island(counter)
-        alive &= layer.latent_of < 0
+        is_left &= layer.latent_of < 0
     layer = _order_layer_states(layer)
     soft = complete(rows, layer)
-    rounds = REASSIGNMENTS if options.correlation_test else 0
-    progress.start("placing variables", rounds + 1)
-    left = np.flatnonzero(alive).astype(np.int32)
+
+    # Variables in no island go under the latent that tells most about them.
+    n_rounds = MAX_REASSIGNMENTS if options.correlation_test else 0
+    progress.start("placing variables", n_rounds + 1)
+    left = np.flatnonzero(is_left).astype(np.int32)
     if left.size:
         hard = soft.hard()
         target, tie, joint = counter.best_latents(left, hard, layer.latent_of, workers)
-        met = (target >= 0) & (tie >= bar)
-        layer = _move(layer, left[met], target[met], joint[met], hard.counts(), counter)
+        is_tied = (target >= 0) & (tie >= min_gain)
+        layer = _move(layer, left[is_tied], target[is_tied], joint[is_tied], hard.counts(), counter)
         soft = complete(rows, layer)
     progress.advance()
-    for _ in range(rounds):
-        layer, soft, moved = _reassign(layer, soft, counter, options, workers)
-        progress.advance(1, f"{moved} variables moved")
-        if not moved:
+
+    for _ in range(n_rounds):
+        layer, soft, n_moved = _reassign(layer, soft, counter, options, workers)
+        progress.advance(1, f"{n_moved} variables moved")
+        if not n_moved:
             break
-    if rounds:  # the last round may have left groups of one variable: dissolve them
+    if n_rounds:  # the last round may have left groups of one variable: dissolve them
         layer, soft, _ = _reassign(layer, soft, counter, options, workers, only_alone=True)
     progress.finish(f"{layer.n_latents:,} groups")
     return layer, soft
@@ -308,10 +382,10 @@ def _single_island(counter: PairCounter) -> Layer:
     """If nothing is correlated: one latent over the most frequent variable, to which all others are attached."""
     n_rows, n_variables = counter.rows.shape
     member = np.argmax(np.where(counter.varies, counter.n_on, -1))
-    low = SMOOTH / (n_rows + 2 * SMOOTH)
     latent_of = np.where(np.arange(n_variables) == member, np.int32(0), np.int32(-1))
     prior = (counter.n_on[[member]] + SMOOTH) / (n_rows + 2 * SMOOTH)
-    return Layer(latent_of, prior, np.tile([low, 1.0 - low], (n_variables, 1)))
+    lowest = SMOOTH / (n_rows + 2 * SMOOTH)
+    return Layer(latent_of, prior, np.tile([lowest, 1.0 - lowest], (n_variables, 1)))
 
 
 def _order_layer_states(layer: Layer) -> Layer:
@@ -319,10 +393,12 @@ def _order_layer_states(layer: Layer) -> Layer:
     placed = layer.latent_of >= 0
     rise = layer.table[placed, 1] - layer.table[placed, 0]
     total = np.bincount(layer.latent_of[placed], weights=rise, minlength=layer.n_latents)
-    swap = total < 0
-    below = placed & swap[layer.latent_of]
-    table = np.where(below[:, None], layer.table[:, ::-1], layer.table)
-    return replace(layer, prior=np.where(swap, 1.0 - layer.prior, layer.prior), table=table)
+
+    is_swapped = total < 0  # (L,)
+    of_swapped = placed & is_swapped[layer.latent_of]  # (V,)
+    table = np.where(of_swapped[:, None], layer.table[:, ::-1], layer.table)
+    prior = np.where(is_swapped, 1.0 - layer.prior, layer.prior)
+    return replace(layer, prior=prior, table=table)
 
 
 def _reassign(
@@ -340,30 +416,39 @@ def _reassign(
     is compared with the best other latent. It moves if, by BIC, its own group (without it) tells nothing about it
     given the other latent, while the other latent tells something about it given its own group. If both latents tell
     something, it stays: the next layer expresses what they share. A variable alone in its group always moves, if it has
-    a tie to another; with ``only_alone`` no other moves, and those without a tie leave their group.
+    a tie to another. With ``only_alone``, only singletons move; those without a tie become ungrouped.
 
     Returns the new layer, its posteriors and the number of variables moved.
     """
-    before, hard = layer.latent_of, soft.hard()
-    alone = _alone(layer)
-    considered = alone if only_alone else layer.latent_of >= 0
-    placed = np.flatnonzero(considered & counter.varies).astype(np.int32)
-    best, _, joint = counter.best_latents(placed, hard, layer.latent_of, workers)
-    met = best >= 0
-    placed, best, joint = placed[met], best[met], joint[met]
-    tables = _compare(placed, best, layer, soft, hard, counter, workers)
+    before = layer.latent_of
+    hard = soft.hard()
+    is_alone = _alone(layer)
+
+    # The best other latent of each variable that may move.
+    may_move = is_alone if only_alone else layer.latent_of >= 0
+    variables = np.flatnonzero(may_move & counter.varies).astype(np.int32)
+    target, _, joint = counter.best_latents(variables, hard, layer.latent_of, workers)
+    has_target = target >= 0
+    variables = variables[has_target]
+    target = target[has_target]
+    joint = joint[has_target]
+
+    # What each of the two latents tells about the variable given the other: N·I, compared with BIC's penalty.
+    tables = _compare(variables, target, layer, soft, hard, counter, workers)
     stay = conditional_gains(tables, counter.data.xlogx)
     go = conditional_gains(tables.swapaxes(2, 3), counter.data.xlogx)
-    bar = np.log(soft.n_rows) + options.ud_threshold
-    moves = ((stay <= bar) & (go > bar)) | alone[placed]
-    layer = _move(layer, placed[moves], best[moves], joint[moves], hard.counts(), counter)
-    alone = _alone(layer)
-    if only_alone and not alone[layer.latent_of >= 0].all():
-        layer = replace(layer, latent_of=np.where(alone, np.int32(-1), layer.latent_of))
-    assigned = layer.latent_of >= 0
-    used, compact = np.unique(layer.latent_of[assigned], return_inverse=True)
+    penalty = np.log(soft.n_rows) + options.ud_threshold
+    moves = ((stay <= penalty) & (go > penalty)) | is_alone[variables]
+    layer = _move(layer, variables[moves], target[moves], joint[moves], hard.counts(), counter)
+    is_alone = _alone(layer)
+    if only_alone and not is_alone[layer.latent_of >= 0].all():
+        layer = replace(layer, latent_of=np.where(is_alone, np.int32(-1), layer.latent_of))
+
+    # Latents without a group go; the others are numbered anew.
+    placed = layer.latent_of >= 0
+    used, number = np.unique(layer.latent_of[placed], return_inverse=True)
     latent_of = layer.latent_of.copy()
-    latent_of[assigned] = compact
+    latent_of[placed] = number
     layer = replace(layer, latent_of=latent_of, prior=layer.prior[used])
     if not np.array_equal(latent_of, before):
         soft = complete(counter.rows, layer)
@@ -388,7 +473,7 @@ def _compare(
 ) -> NDArray[np.int64]:
     """Rows by state of each variable, its own group's latent (decided without it) and the target: (B, 2, 2, 2)."""
     by_latent = soft.logodds.tocsc()
-    now = Assignment(
+    assignment = Assignment(
         layer.latent_of,
         by_latent.indptr.astype(np.int64, copy=False),
         by_latent.indices.astype(np.int64, copy=False),
@@ -400,16 +485,18 @@ def _compare(
     hard_columns = hard.transpose()
     columns = Csr(counter.columns.indptr, counter.columns.indices)
     completed = Csr(hard_columns.indptr, hard_columns.indices)
-    out = np.zeros((variables.size, 2, 2, 2), np.int64)
+    tables = np.zeros((variables.size, 2, 2, 2), np.int64)
 
-    def serve(part: tuple[int, int]) -> None:
-        compare_assignments(*part, variables, target, now, columns, completed, soft.n_rows, out)
+    def serve(span: tuple[int, int]) -> None:
+        compare_assignments(
+            *span, variables, target, assignment, columns, completed, soft.n_rows, tables
+        )
 
     entries = np.diff(by_latent.indptr).astype(np.int64)
-    parts = chunks_of_equal_work(entries[layer.latent_of[variables]] + 1, CHUNK_WORK)
-    for _ in workers.map(serve, parts):
+    work = entries[layer.latent_of[variables]] + 1
+    for _ in workers.map(serve, chunks_of_equal_work(work, CHUNK_WORK)):
         pass
-    return out
+    return tables
 
 
 def conditional_gains(
@@ -443,12 +530,15 @@ def _move(
     """
     n_rows = counter.rows.n_rows
     n_on = counter.n_on[variables]
+    n_latent_on = latent_on[target]
+    n_latent_off = n_rows - n_latent_on
     rate = (n_on + SMOOTH) / (n_rows + 2 * SMOOTH)
-    latent_of, table = layer.latent_of.copy(), layer.table.copy()
+
+    latent_of = layer.latent_of.copy()
     latent_of[variables] = target
-    table[variables, 1] = (joint + SMOOTH * rate) / (latent_on[target] + SMOOTH)
-    table[variables, 0] = (n_on - joint + SMOOTH * rate) / (n_rows - latent_on[target] + SMOOTH)
-    low = 0.5 / (n_rows + 1)
-    return _order_layer_states(
-        replace(layer, latent_of=latent_of, table=np.clip(table, low, 1.0 - low))
-    )
+    table = layer.table.copy()  # (V, 2): P(x=1 | latent off), P(x=1 | latent on)
+    table[variables, 0] = (n_on - joint + SMOOTH * rate) / (n_latent_off + SMOOTH)
+    table[variables, 1] = (joint + SMOOTH * rate) / (n_latent_on + SMOOTH)
+    lowest = 0.5 / (n_rows + 1)
+    table = np.clip(table, lowest, 1.0 - lowest)
+    return _order_layer_states(replace(layer, latent_of=latent_of, table=table))

@@ -174,11 +174,11 @@ class LatentTree:
             raise ValueError(
                 "level 0 holds the observed variables, which have no children: ask from 1 up"
             )
-        here, below = self.layer(level), self.layer(level - 1)
-        owner = self.parent[below] - here.start
-        order = np.argsort(owner, kind="stable")
-        ends = np.searchsorted(owner[order], np.arange(here.stop - here.start + 1))
-        return [order[a:b] for a, b in pairwise(ends.tolist())]
+        latents = self.layer(level)
+        parent = self.parent[self.layer(level - 1)] - latents.start  # negative for none
+        order = np.argsort(parent, kind="stable")
+        starts = np.searchsorted(parent[order], np.arange(latents.stop - latents.start + 1))
+        return [order[start:stop] for start, stop in pairwise(starts.tolist())]
 
     def children(self, node: int) -> NDArray[np.intp]:
         """Children of a node.
@@ -213,11 +213,11 @@ class LatentTree:
         ValueError
             If there is no such level.
         """
-        here = self.layer(level)
+        first = self.layer(level).start
         node = np.arange(self.n_observed, dtype=np.int64)
         for _ in range(level):
             node = np.where(node >= 0, self.parent[node], -1)
-        return np.where(node >= 0, node - here.start, -1)
+        return np.where(node >= 0, node - first, -1)
 
     # ---- probability
 
@@ -311,8 +311,8 @@ class LatentTree:
 
     def _of_blocks(self, what: str, X: Any, n_jobs: int | None) -> NDArray[np.float64]:
         with self.binary_blocks(X) as rows:
-            found = list(rows.map(partial(_of_block, self, what, rows.threads(n_jobs))))
-        return found[0] if len(found) == 1 else np.concatenate(found)
+            results = list(rows.map(partial(_of_block, self, what, rows.threads(n_jobs))))
+        return results[0] if len(results) == 1 else np.concatenate(results)
 
     def complete(self, X: Any, *, n_jobs: int | None = None) -> list[BinaryRows]:
         """Completed data: all nodes of every row, with each latent in its more probable state.
@@ -364,6 +364,7 @@ class LatentTree:
         ValueError
             If it is not; the message names the node and what is wrong with it.
         """
+        # One entry for each node in every array.
         m = self.parent.size
         shapes = self.parent.shape, self.level.shape, (len(self.names),), self.cpt.shape
         if shapes != ((m,), (m,), (m,), (m, 2, 2)):
@@ -375,29 +376,36 @@ class LatentTree:
             raise ValueError("a tree needs at least one node")
         jumps = ~np.isin(np.diff(self.level.astype(np.int64), prepend=0), (0, 1))
         jumps[0] = self.level[0] != 0
-        order = "nodes go by level, from level 0 (observed) up without gaps"
-        self._refuse(jumps, f"{{}} is out of order: {order}")
+        rule = "nodes go by level, from level 0 (observed) up without gaps"
+        self._refuse(jumps, f"{{}} is out of order: {rule}")
+
+        # Names.
         if len(set(self.names)) != m:
-            twice = Counter(self.names).most_common(1)[0][0]
-            raise ValueError(f"names of nodes must be unique, but {twice!r} stands twice")
+            repeated = Counter(self.names).most_common(1)[0][0]
+            raise ValueError(f"names of nodes must be unique, but {repeated!r} occurs twice")
         if not all(isinstance(name, str) for name in self.names):
             raise ValueError("names of nodes must be strings")
         if self.rule.names != self.names[: self.n_observed]:
             raise ValueError("the observed variables are not named as the rule names them")
-        outside = (self.parent < -1) | (self.parent >= m)
-        self._refuse(outside, "the parent of {} is not a node")
-        has, is_top = self.parent >= 0, self.level == self.level.max()
-        step = np.where(is_top, 0, 1)  # only the latents of the top level are linked to each other
-        wrong = has & (self.level[self.parent] - self.level != step)
-        wrong |= has & is_top & (self.level == 0)
-        self._refuse(wrong, "the parent of {} is not one level up")
-        cyclic = is_top & (_depths(self.parent) < 0)
-        self._refuse(cyclic, "the links of {} lead round in a cycle")
-        bad = ~(np.isfinite(self.cpt) & (self.cpt >= 0)).all(axis=(1, 2))
-        bad |= ~np.isclose(self.cpt.sum(axis=2), 1.0, rtol=0, atol=1e-9).all(axis=1)
-        self._refuse(bad, "the table of {} is no conditional distribution")
-        bad = ~has & (self.cpt[:, 0] != self.cpt[:, 1]).any(axis=1)
-        self._refuse(bad, "{} has no parent, so both rows of its table must be equal")
+
+        # Links: one level up; only the latents of the top level are linked to each other.
+        is_outside = (self.parent < -1) | (self.parent >= m)
+        self._refuse(is_outside, "the parent of {} is not a node")
+        has_parent = self.parent >= 0
+        is_top = self.level == self.level.max()
+        step = np.where(is_top, 0, 1)
+        is_wrong = has_parent & (self.level[self.parent] - self.level != step)
+        is_wrong |= has_parent & is_top & (self.level == 0)
+        self._refuse(is_wrong, "the parent of {} is not one level up")
+        is_cyclic = is_top & (_depths(self.parent) < 0)
+        self._refuse(is_cyclic, "the links of {} form a cycle")
+
+        # Probabilities.
+        is_improper = ~(np.isfinite(self.cpt) & (self.cpt >= 0)).all(axis=(1, 2))
+        is_improper |= ~np.isclose(self.cpt.sum(axis=2), 1.0, rtol=0, atol=1e-9).all(axis=1)
+        self._refuse(is_improper, "the table of {} is no conditional distribution")
+        differs = ~has_parent & (self.cpt[:, 0] != self.cpt[:, 1]).any(axis=1)
+        self._refuse(differs, "{} has no parent, so both rows of its table must be equal")
 
     def _refuse(self, marked: NDArray[np.bool_], problem: str) -> None:
         """Raise an error that names the first marked node, if there is one."""
@@ -489,17 +497,17 @@ class LatentTree:
 
 
 def _depths(parent: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Number of ancestors of each node, −1 for a node whose ancestors lead round in a cycle: (M,).
+    """Number of ancestors of each node, −1 for a node whose ancestors form a cycle: (M,).
 
     Each step doubles how far up a node looks, so that a chain of M nodes takes log₂ M steps.
     """
     depth = (parent >= 0).astype(np.int64)
-    above = parent.astype(np.int64)
+    ancestor = parent.astype(np.int64)
     for _ in range(int(parent.size).bit_length()):
-        going_on = np.flatnonzero(above >= 0)
-        depth[going_on] += depth[above[going_on]]
-        above[going_on] = above[above[going_on]]
-    return np.where(above >= 0, -1, depth)
+        nodes = np.flatnonzero(ancestor >= 0)
+        depth[nodes] += depth[ancestor[nodes]]
+        ancestor[nodes] = ancestor[ancestor[nodes]]
+    return np.where(ancestor >= 0, -1, depth)
 
 
 def nodes_by_depth(parent: NDArray[np.int32]) -> list[NDArray[np.intp]]:
@@ -526,7 +534,7 @@ def _of_block(tree: LatentTree, what: str, n_jobs: int | None, rows: BinaryRows)
 def latent_names(level: NDArray[np.int32], taken: set[str]) -> list[str]:
     """Names for the latents: ``Z1.0``, ``Z1.1``, …, with a longer letter run if a column already has one."""
     sizes = np.bincount(level).tolist()
-    names = [f"Z{here}.{k}" for here in range(1, len(sizes)) for k in range(sizes[here])]
+    names = [f"Z{k}.{number}" for k in range(1, len(sizes)) for number in range(sizes[k])]
     while not taken.isdisjoint(names):
         names = [f"Z{name}" for name in names]
     return names

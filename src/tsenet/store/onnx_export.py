@@ -27,10 +27,14 @@ if TYPE_CHECKING:
     from tsenet.network.topology import Block
     from tsenet.training.targets import Targets
 
-_OPSET, _IR = 17, 8  # of 2022: every runtime in use reads them
-_SMALL = 1 << 14  # sparse layers of at most this many weights are written as dense
-_MOST_LINKS = 0.25  # as is one with more than this share of all links
-_LARGEST_FILE = 2**31 - 2**20  # bytes; protobuf has no larger message
+# Versions of 2022: every runtime in use reads them.
+_OPSET = 17
+_IR = 8
+# A sparse layer is written as a dense one if it has at most this many weights, or more than this share of all links:
+# one product is then faster than its gathers.
+_MAX_DENSE_WEIGHTS = 1 << 14
+_MAX_SPARSE_SHARE = 0.25
+_MAX_FILE_BYTES = 2**31 - 2**20  # protobuf has no larger message
 
 Floats = NDArray[np.floating[Any]]
 
@@ -81,7 +85,6 @@ def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
         import onnx
     except ImportError as error:
         raise MissingDependencyError("to_onnx needs onnx: pip install onnx") from error
-    from tsenet.explain.units import input_names
     from tsenet.network.compact import drop_unused
 
     if model.reads_embeddings_:
@@ -91,19 +94,19 @@ def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     rows = _scaled(graph, model.scaling_, rule.sources)
     outputs = _network(graph, drop_unused(model.net_).predictor(), rows)
     answers = _answers(graph, model.targets_, outputs)
-    made = graph.model(rule.n_variables, answers)
+    proto = graph.model(rule.n_variables, answers)
     metadata = {
         "targets": model.targets_.to_parts()[0]["kind"],
-        "columns": json.dumps(input_names(rule), ensure_ascii=False),
+        "columns": json.dumps(rule.input_names, ensure_ascii=False),
     }
     if hasattr(model.targets_, "classes"):
         metadata["classes"] = json.dumps(model.targets_.classes.tolist(), ensure_ascii=False)
-    onnx.helper.set_model_props(made, metadata)
-    if made.ByteSize() > _LARGEST_FILE:
-        raise DataError(f"an ONNX file cannot hold the {made.ByteSize():,} bytes of this network")
-    onnx.checker.check_model(made)
+    onnx.helper.set_model_props(proto, metadata)
+    if proto.ByteSize() > _MAX_FILE_BYTES:
+        raise DataError(f"an ONNX file cannot hold the {proto.ByteSize():,} bytes of this network")
+    onnx.checker.check_model(proto)
     with atomic_write(path) as file:
-        file.write(made.SerializeToString())
+        file.write(proto.SerializeToString())
 
 
 class _Graph:
@@ -136,10 +139,11 @@ class _Graph:
         """The whole model; ``outputs``: their names, types and shapes."""
         from tsenet import __version__
 
-        helper, kinds = self.onnx.helper, self.onnx.TensorProto
-        read = helper.make_tensor_value_info("X", kinds.FLOAT, ["N", n_columns])
-        given = [helper.make_tensor_value_info(*output) for output in outputs]
-        graph = helper.make_graph(self.nodes, "tsenet", [read], given, self.constants)
+        helper = self.onnx.helper
+        float_type = self.onnx.TensorProto.FLOAT
+        input_info = helper.make_tensor_value_info("X", float_type, ["N", n_columns])
+        output_infos = [helper.make_tensor_value_info(*output) for output in outputs]
+        graph = helper.make_graph(self.nodes, "tsenet", [input_info], output_infos, self.constants)
         return helper.make_model(
             graph,
             producer_name="tsenet",
@@ -228,30 +232,36 @@ def _dense(graph: _Graph, block: Block, weight: NDArray[Any], below: str) -> str
 def _sparse(graph: _Graph, block: Block, weight: NDArray[Any], below: str) -> str:
     """The weights of a sparse block applied to (D, N): (U, N)."""
     links = block.links
-    k = links.k
     start, read, place = links.by_latent
-    degree = np.diff(start)
+    degree = np.diff(start)  # links of each latent, (L,)
+    # Latents go together by their number of links, rounded up to a power of two.
     width = np.left_shift(1, np.ceil(np.log2(np.maximum(degree, 1))).astype(np.int64))
+
     n_dense = links.n_inputs * links.n_units
-    n_sparse = int(width.sum()) * k
-    if not degree.any() or n_dense <= _SMALL or n_sparse > _MOST_LINKS * n_dense:
+    n_sparse = int(width.sum()) * links.k
+    is_small = not degree.any() or n_dense <= _MAX_DENSE_WEIGHTS
+    if is_small or n_sparse > _MAX_SPARSE_SHARE * n_dense:
         return _dense(graph, block, weight, below)
-    weight = weight.reshape(-1, k)
-    order, parts = [], []
+
+    weight = weight.reshape(-1, links.k)
+    order = []
+    products = []
     for size in np.unique(width):
-        chosen = np.flatnonzero(width == size)
-        there = np.arange(size) < degree[chosen][:, None]  # (n, size)
-        link = np.where(there, start[chosen][:, None] + np.arange(size), 0)
-        values = np.where(there[..., None], weight[place[link]], 0)  # (n, size, k)
-        inputs = np.where(there, read[link], 0).astype(np.int32)
-        units = graph.node("Gather", below, graph.constant(inputs), axis=0)  # (n, size, N)
-        product = graph.node("MatMul", graph.constant(values.transpose(0, 2, 1)), units)
-        parts.append(product)  # (n, k, N)
-        order.append(chosen)
+        latents = np.flatnonzero(width == size)  # (n,)
+        is_link = np.arange(size) < degree[latents][:, None]  # (n, size)
+        link = np.where(is_link, start[latents][:, None] + np.arange(size), 0)
+        inputs = np.where(is_link, read[link], 0).astype(np.int32)
+        values = np.where(is_link[..., None], weight[place[link]], 0)  # (n, size, k)
+        matrices = graph.constant(values.transpose(0, 2, 1))  # (n, k, size)
+        gathered = graph.node("Gather", below, graph.constant(inputs), axis=0)  # (n, size, N)
+        products.append(graph.node("MatMul", matrices, gathered))  # (n, k, N)
+        order.append(latents)
+
+    # Back into the order of the latents, (L, k, N), and one row for each unit.
     back = np.argsort(np.concatenate(order)).astype(np.int32)
-    found = graph.node("Concat", *parts, axis=0)
-    found = graph.node("Gather", found, graph.constant(back), axis=0)
-    return graph.node("Reshape", found, graph.constant(np.array([links.n_units, -1])))
+    by_width = graph.node("Concat", *products, axis=0)
+    by_latent = graph.node("Gather", by_width, graph.constant(back), axis=0)
+    return graph.node("Reshape", by_latent, graph.constant(np.array([links.n_units, -1])))
 
 
 def _answers(graph: _Graph, targets: Targets, outputs: str) -> list[tuple[str, Any, list[Any]]]:
@@ -261,20 +271,24 @@ def _answers(graph: _Graph, targets: Targets, outputs: str) -> list[tuple[str, A
     kinds = graph.onnx.TensorProto
     by_row = graph.node("Transpose", outputs, perm=[1, 0])  # (N, C)
     n_targets = targets.n_targets
+
     if isinstance(targets, RegressionTargets):
-        one = targets.one_target
         scaled = graph.node("Mul", by_row, graph.constant(targets.output_scale))
-        name = None if one else "values"
-        values = graph.node("Add", scaled, graph.constant(targets.output_shift), name=name)
-        if one:
-            graph.node("Reshape", values, graph.constant(np.array([-1])), name="values")
-        return [("values", kinds.FLOAT, ["N"] if one else ["N", n_targets])]
+        shift = graph.constant(targets.output_shift)
+        if not targets.one_target:
+            graph.node("Add", scaled, shift, name="values")
+            return [("values", kinds.FLOAT, ["N", n_targets])]
+        column = graph.node("Add", scaled, shift)
+        graph.node("Reshape", column, graph.constant(np.array([-1])), name="values")
+        return [("values", kinds.FLOAT, ["N"])]
+
     if not isinstance(targets, ClassTargets):
         holds = graph.node("Greater", by_row, graph.constant(np.float32(0)))
         graph.node("Cast", holds, name="label", to=kinds.INT64)
         graph.node("Sigmoid", by_row, name="probabilities")
         shape = ["N", n_targets]
         return [("label", kinds.INT64, shape), ("probabilities", kinds.FLOAT, shape)]
+
     if targets.classes.size == 2:
         both = graph.node("Concat", graph.node("Neg", by_row), by_row, axis=1)
         graph.node("Sigmoid", both, name="probabilities")
