@@ -327,11 +327,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         server_header=False,
         timeout_graceful_shutdown=5,
     )
-    # uvicorn ends in order at these signals, and raises them again for those who were there before.
+    server = uvicorn.Server(config)
+
+    # uvicorn ends in order at these signals once it runs, and then raises them again for this handler, which also takes
+    # those that come while it starts.
+    def end(number: int, frame: object) -> None:
+        server.should_exit = True
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
+        signal.signal(number, end)
     print(f"http://{options.host}:{listener.getsockname()[1]}", flush=True)
-    uvicorn.Server(config).run(sockets=[listener])
+    server.run(sockets=[listener])
     return 0
 
 

@@ -8,6 +8,8 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +19,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.measure import ROOT
 from benchmarks.serve import (
     BAD,
     HOST,
@@ -174,8 +177,31 @@ def test_the_service_ends_when_it_is_told_to(model_path: Path) -> None:
         assert state(process)["threads"] >= 1
         os.kill(process, signal.SIGTERM)
         os.kill(process, signal.SIGTERM)  # twice does no harm
-        _, code = os.waitpid(process, 0)
-        assert os.waitstatus_to_exitcode(code) == 0
+        assert exit_code(process) == 0
+
+
+def exit_code(process: int) -> int | None:
+    """The exit code of a process; None if it still runs after a minute."""
+    for _ in range(600):
+        ended, status = os.waitpid(process, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.1)
+    return None
+
+
+def test_a_signal_that_comes_while_the_service_starts_ends_it(model_path: Path) -> None:
+    """The address is printed before the server runs; who reads it may send a signal at once."""
+    program = (
+        "import builtins, signal, sys\n"
+        "from examples import serve\n"
+        "builtins.print = lambda *args, **options: signal.raise_signal(signal.SIGTERM)\n"
+        "raise SystemExit(serve.main([sys.argv[1], '--port', '0']))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program, str(model_path)], check=False, cwd=ROOT, timeout=60
+    )
+    assert ended.returncode == 0
 
 
 class TestTables:
