@@ -42,7 +42,7 @@ model.topics_[["id", "level", "label", "share", "coherence"]].head(8).round(3)
 # that do not go with any others are in no topic:
 
 # %%
-print(model.tree_)
+print(model)
 print(len(model.ungrouped_), "words in no topic, such as", ", ".join(model.ungrouped_[:8]))
 
 # %% [markdown]
@@ -78,9 +78,8 @@ for document in model.documents_of(low, n_documents=5)["document"]:
 # topic is present.
 
 # %%
-top = topics[topics["level"] == topics["level"].max()]
-table = model.per_class(docs["module"])[top["id"]]
-_ = plot_per_class(table, model)  # Topics of the top level by module
+table = model.per_class(docs["module"], level=topics["level"].max())
+_ = plot_per_class(table)  # Topics of the top level by module
 
 # %% [markdown]
 # ## Keep it
@@ -90,7 +89,7 @@ _ = plot_per_class(table, model)  # Topics of the top level by module
 # %%
 model.save("docstrings.tsenet")
 again = tsenet.load("docstrings.tsenet")
-assert again.tree_ == model.tree_
+assert again.topics_.equals(model.topics_)
 
 # %% [markdown]
 # ## Where to go next

@@ -444,14 +444,6 @@ def test_a_loaded_model_can_go_on(rows: Floats, kinds: NDArray[Any], tmp_path: P
     assert np.array_equal(again.predict_proba(rows), model.predict_proba(rows))
 
 
-def test_one_row_of_a_frame_is_a_frame_of_one_row() -> None:
-    frame = load_iris(as_frame=True).data
-    model = TSENetClassifier(random_state=0, max_epochs=1).fit(frame, np.arange(150) % 3)
-    with pytest.raises(DataError, match=r"a Series.*df.iloc\[\[0\]\]"):
-        model.predict(frame.iloc[0])
-    assert model.predict(frame.iloc[[0]]).shape == (1,)
-
-
 def test_targets_and_weights_of_another_length_are_refused_in_our_words() -> None:
     X, y = load_iris(return_X_y=True)
     for make in (TSENetClassifier, TSENetRegressor):

@@ -628,12 +628,13 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             )
         with as_progress(self.progress) as report, in_blocks(X) as blocks:
             folder = folder_of(blocks)
-            given = self._read_targets(_labels_of(folder, y))
-            if len(given.values) != folder.n_rows:
+            labels = _labels_of(folder, y)
+            if np.shape(labels)[:1] != (folder.n_rows,):
                 raise DataError(
                     f"y must have one label for each of the {folder.n_rows:,} rows of "
                     f"{folder.path}, or name a label column of it, but has the shape {np.shape(y)}"
                 )
+            given = self._read_targets(labels)
             targets = self._learn_targets(given)
             del given  # may be a text for each row
             known, weights = is_known(targets), None
