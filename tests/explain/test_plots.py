@@ -189,7 +189,9 @@ class TestReceptiveField:
         }
 
 
-def test_without_matplotlib_the_package_to_install_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_the_package_to_install_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingDependencyError, match="pip install matplotlib"):
         plots.plot_topics(topics_frame())
