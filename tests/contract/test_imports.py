@@ -18,7 +18,7 @@ SOURCES = {path: ast.parse(path.read_text("utf-8")) for path in sorted(PACKAGE.r
 BASE = ("_system", "errors", "progress", "__version__")  # every folder may import these
 # Lowest first: each may import itself and what stands before it. "" is tsenet/__init__.py.
 ORDER = ["data", "skeleton", "expansion", "network", "training", "topics", "explain", "store"]
-ORDER += ["estimators", "", "cli"]
+ORDER += ["estimators", "", "labelling", "cli"]
 # save() hands an object to the public names, which know the file format: the one step upward of the stages.
 UPWARD_BY_DESIGN = {("skeleton/tree.py", "tsenet"), ("expansion/wiring.py", "tsenet")}
 WITHOUT_TORCH_OR_SKLEARN = {"skeleton", "expansion", "topics"}

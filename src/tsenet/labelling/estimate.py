@@ -1,0 +1,136 @@
+"""How good the model is: measured on the texts that were drawn at random, by models that had not seen their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import log2, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tsenet.labelling.learner import Learner, TrainingLabels, decided
+
+__all__ = ["Measurement", "expected_gain", "interval", "measure", "random_sample"]
+
+#: Fewer random texts say too little.
+LEAST_RANDOM = 10
+_FOLDS = 3
+_Z = 1.96  # of a 95 % interval
+
+Ints = NDArray[np.int64]
+
+
+def interval(right: int, n: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share: ``right`` of ``n``.
+
+    Examples
+    --------
+    >>> from tsenet.labelling.estimate import interval
+    >>> [round(end, 3) for end in interval(8, 10)]
+    [0.49, 0.943]
+    """
+    share, z2 = right / n, _Z * _Z
+    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = _Z / (1 + z2 / n) * sqrt(share * (1 - share) / n + z2 / (4 * n * n))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def random_sample(order: Ints, labelled: NDArray[np.bool_], skipped: NDArray[np.bool_]) -> Ints:
+    """The texts on which an estimate may rest: the first of the random order, up to one without a label.
+
+    Which texts these are does not depend on their content or on how they came to be labelled, so they are a random
+    sample of all texts but the skipped ones.
+    """
+    passed = labelled[order] | skipped[order]
+    end = passed.size if passed.all() else int(np.argmin(passed))
+    first = order[:end]
+    return np.asarray(first[~skipped[first]])
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What was measured on ``n`` random texts.
+
+    Attributes
+    ----------
+    n_labels : int
+        Texts labelled themselves when it was measured.
+    n : int
+        Random texts among them.
+    right : int
+        How many of these a model predicts rightly that had not seen their labels.
+    right_with_half : int
+        The same for models that saw the first half of the labels.
+    changed : int
+        For how many the two differ.
+    per_class : dict of str to tuple of int
+        Right and all random texts of each class.
+    """
+
+    n_labels: int
+    n: int
+    right: int
+    right_with_half: int
+    changed: int
+    per_class: dict[str, tuple[int, int]]
+
+
+def measure(learner: Learner, labels: TrainingLabels, sample: Ints) -> Iterator[Measurement | None]:
+    """Fit models without parts of a random sample; yield None after each, and the measurement in the end.
+
+    Parameters
+    ----------
+    learner : Learner
+    labels : TrainingLabels
+        In the order in which they were given.
+    sample : int64
+        Random texts, all of which have a label.
+    """
+    own = np.flatnonzero(labels.weights == 1)
+    first_half = np.isin(np.arange(labels.texts.size), own[own.size // 2 :], invert=True)
+    truth = dict(zip(labels.texts.tolist(), labels.classes, strict=True))
+    right = np.zeros((2, sample.size), bool)  # with half of the labels, and with all
+    for fold in range(_FOLDS):
+        held = sample[fold::_FOLDS]
+        unseen = ~np.isin(labels.texts, held)
+        for half, seen in enumerate((unseen & first_half, unseen)):
+            known = labels.take(seen)
+            if not known.can_be_fitted:
+                continue
+            model = learner.fit(known)
+            shares = learner.shares(model, known, learner.table.take(held))
+            answers = decided(known.model_ids, shares, labels.several)
+            hits = [
+                set(answer) == set(truth[i])
+                for answer, i in zip(answers, held.tolist(), strict=True)
+            ]
+            right[half, fold::_FOLDS] = hits
+            yield None
+    per_class: dict[str, tuple[int, int]] = {}
+    for i, hit in zip(sample.tolist(), right[1].tolist(), strict=True):
+        for chosen in truth[i]:
+            n_right, n = per_class.get(chosen, (0, 0))
+            per_class[chosen] = (n_right + hit, n + 1)
+    yield Measurement(
+        int(own.size),
+        int(sample.size),
+        int(right[1].sum()),
+        int(right[0].sum()),
+        int((right[0] != right[1]).sum()),
+        per_class,
+    )
+
+
+def expected_gain(result: dict[str, Any], more: int = 50) -> tuple[float, float]:
+    """What ``more`` labels would bring about, and its standard error, in accuracy.
+
+    Accuracy grows about as the logarithm of the number of labels: the second half of the labels brought one doubling's
+    gain, measured on the same texts.
+    """
+    n, n_labels = result["n"], result["n_labels"]
+    gain = (result["right"] - result["right_with_half"]) / n
+    error = sqrt(max(result["changed"] / n - gain * gain, 1.0 / n) / n)
+    doublings = log2(1 + more / n_labels)
+    return max(gain, 0.0) * doublings, error * doublings

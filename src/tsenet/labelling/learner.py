@@ -1,0 +1,311 @@
+"""Topics of the texts, and a model fitted to the labels that there are so far.
+
+Words are counted and the structure of the network is learned once; a fit then takes about two seconds for ten thousand
+short texts, however many labels there are.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+import tsenet
+from tsenet.data.text import vectorize, word_vectorizer
+from tsenet.errors import DataError
+from tsenet.expansion.expand import learn_structure
+from tsenet.progress import Progress
+
+if TYPE_CHECKING:
+    from tsenet.data.table import Table
+    from tsenet.expansion.wiring import Wiring
+
+__all__ = ["Learner", "Prediction", "Topics", "TrainingLabels", "learn_topics"]
+
+#: How much a document counts that is labelled with its topic, compared with one that was labelled itself.
+TOPIC_WEIGHT = 0.2
+# Texts that a model is fitted to while labelling: those with a label, and others in random order. More take longer and
+# are hardly more accurate; the model that is saved in the end is fitted to all.
+_MOST_FITTED = 20_000
+_SUGGESTED = 20  # texts about which the model is unsure
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+# ---- topics
+
+
+@dataclass(frozen=True, eq=False)
+class Topics:
+    """The topics of N texts: T of them, those of higher levels before those below them.
+
+    Attributes
+    ----------
+    ids : list of str
+    parent : int64 (T,)
+        The topic above each; −1 for none.
+    level : int64 (T,)
+        1 is the lowest.
+    titles : list of str
+    words : list of list of str
+    strengths : csr_array (N, T)
+        How strong each topic is in each text; from 0.5 on it is present.
+    """
+
+    ids: list[str]
+    parent: Ints
+    level: Ints
+    titles: list[str]
+    words: list[list[str]]
+    strengths: sp.csr_array
+
+    @classmethod
+    def none(cls, n_texts: int) -> Topics:
+        """No topics, as of three texts."""
+        nothing = np.empty(0, np.int64)
+        return cls([], nothing, nothing, [], [], sp.csr_array((n_texts, 0)))
+
+    @cached_property
+    def by_topic(self) -> sp.csc_array:
+        """The strengths by topic: (N, T)."""
+        return sp.csc_array(self.strengths)
+
+    @cached_property
+    def lowest(self) -> Ints:
+        """The topics of level 1."""
+        return np.flatnonzero(self.level == 1)
+
+    @cached_property
+    def main(self) -> Ints:
+        """The strongest topic of level 1 of each text; −1 for texts without topics: (N,)."""
+        if not self.lowest.size:
+            return np.full(self.strengths.shape[0], -1)
+        dense = self.strengths[:, self.lowest].toarray()
+        return np.where(dense.any(axis=1), self.lowest[dense.argmax(axis=1)], -1)
+
+    def texts_of(self, topic: int) -> Ints:
+        """The texts in which a topic is present, the strongest first."""
+        column = self.by_topic
+        part = slice(int(column.indptr[topic]), int(column.indptr[topic + 1]))
+        texts, strength = column.indices[part], column.data[part]
+        order = np.argsort(-strength, kind="stable")
+        return np.asarray(texts[order][strength[order] >= 0.5], np.int64)
+
+    def members(self, topic: int) -> Ints:
+        """The texts whose main topic is this one, or one below it: those that a label of the whole topic is for."""
+        below = [k for k in self.lowest.tolist() if topic in self.chain(k)]
+        texts = self.texts_of(topic)
+        return texts[np.isin(self.main[texts], below)]
+
+    def chain(self, topic: int) -> list[int]:
+        """A topic and those above it."""
+        found = [topic]
+        while (topic := int(self.parent[topic])) >= 0:
+            found.append(topic)
+        return found
+
+
+def learn_topics(texts: Sequence[str], **options: Any) -> Topics:
+    """Learn the topics of texts; none where there are too few of them or of their words.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    **options
+        As for `TopicModel`.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the page has no place for advice on options
+        try:
+            model = tsenet.TopicModel(**options)
+            strengths = sp.csr_array(model.fit_transform(list(texts)))
+        except DataError:
+            return Topics.none(len(texts))
+    table = model.topics_
+    number = {name: k for k, name in enumerate(table["id"])}
+    return Topics(
+        table["id"].tolist(),
+        np.array([number.get(name, -1) for name in table["parent"]], np.int64),
+        table["level"].to_numpy(np.int64),
+        table["label"].tolist(),
+        [[word for word, _ in words] for words in table["words"]],
+        strengths,
+    )
+
+
+# ---- models
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingLabels:
+    """The labels that a model is fitted to.
+
+    Attributes
+    ----------
+    texts : int64 (n,)
+        The texts that have a label.
+    classes : list of tuple of str, length n
+        Their classes, by id.
+    weights : float64 (n,)
+        1 where the text itself was labelled, less where its topic was.
+    ids : list of str
+        All classes; those of one mode that no text has are left out of the model.
+    several : bool
+        Whether a text may have several classes; one with none of them has the class "none".
+    """
+
+    texts: Ints
+    classes: list[tuple[str, ...]]
+    weights: Floats
+    ids: list[str]
+    several: bool
+
+    def take(self, chosen: NDArray[Any]) -> TrainingLabels:
+        """Some of the labels."""
+        chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+        classes = [self.classes[i] for i in chosen]
+        return TrainingLabels(
+            self.texts[chosen], classes, self.weights[chosen], self.ids, self.several
+        )
+
+    @cached_property
+    def model_ids(self) -> list[str]:
+        """The classes that a model can tell apart: with one class mode, those that a text has.
+
+        Several: those that some texts have, and others that were labelled themselves have not.
+        """
+        if not self.several:
+            used = {ids[0] for ids in self.classes}
+            return [chosen for chosen in [*self.ids, "none"] if chosen in used]
+        single = [set(ids) for ids, w in zip(self.classes, self.weights, strict=True) if w == 1]
+        used = {chosen for ids in self.classes for chosen in ids}
+        return [i for i in self.ids if i in used and any(i not in ids for ids in single)]
+
+    @property
+    def can_be_fitted(self) -> bool:
+        """Whether there is something to learn: two classes, or one that some texts have and others have not."""
+        return len(self.model_ids) >= (1 if self.several else 2)
+
+    def targets(self, n_texts: int) -> NDArray[Any]:
+        """The targets of all texts as `TSENetClassifier` takes them: (N,) with None, or (N, C) with NaN."""
+        if not self.several:
+            y = np.full(n_texts, None, object)
+            y[self.texts] = [ids[0] for ids in self.classes]
+            return y
+        y = np.full((n_texts, len(self.model_ids)), np.nan)
+        for text, ids, weight in zip(self.texts, self.classes, self.weights, strict=True):
+            has = np.array([chosen in ids for chosen in self.model_ids], np.float64)
+            # A topic says which class its texts have, and nothing about the others.
+            y[text] = has if weight == 1 else np.where(has == 1, 1.0, np.nan)
+        return y if len(self.model_ids) > 1 else y[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """What a model says about every text.
+
+    Attributes
+    ----------
+    ids : list of str
+        The classes that it knows.
+    shares : float32 (N, C)
+        Probability of each class.
+    suggested : int64
+        Texts about which it is unsure, and which stand for many others.
+    """
+
+    ids: list[str]
+    shares: NDArray[np.float32]
+    suggested: Ints
+
+
+class Learner:
+    """Word counts of texts, the structure of a network over them, and fits to labels.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    order : int64 (N,)
+        The texts in random order, of which the first are fitted if there are many.
+    n_jobs : int or None, default=None
+        Threads.
+    """
+
+    def __init__(self, texts: Sequence[str], order: Ints, n_jobs: int | None = None) -> None:
+        self.n_jobs = n_jobs
+        self.order = order
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            least = 1 if len(texts) < _MOST_FITTED else 2
+            self.table: Table = vectorize(texts, word_vectorizer(min_documents=least))
+
+    @cached_property
+    def wiring(self) -> Wiring:
+        """The structure, learned from the words alone."""
+        rows = self.table.take(np.sort(self.order[:_MOST_FITTED]))
+        seeds = np.random.SeedSequence(0).spawn(2)
+        structure = learn_structure(
+            rows,
+            density=None,
+            link_rule=None,
+            tree_seed=seeds[0],
+            wiring_seed=seeds[1],
+            n_jobs=self.n_jobs,
+            progress=Progress(),
+        )
+        return structure.wiring
+
+    def fit(self, labels: TrainingLabels, seed: int = 0) -> Any:
+        """Fit a classifier to labels and to texts without labels.
+
+        Raises
+        ------
+        DataError
+            If the labels are of one class only.
+        """
+        if not labels.can_be_fitted:
+            raise DataError("label texts of two classes: then a model can be fitted")
+        first = self.order[:_MOST_FITTED]
+        fitted = np.union1d(first[: max(_MOST_FITTED - labels.texts.size, 0)], labels.texts)
+        weights = np.ones(self.table.n_rows)
+        weights[labels.texts] = labels.weights
+        model = tsenet.TSENetClassifier(wiring=self.wiring, random_state=seed, n_jobs=self.n_jobs)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            y = labels.targets(self.table.n_rows)[fitted]
+            weighted = None if (weights == 1).all() else weights[fitted]
+            return model.fit(self.table.take(fitted), y, weighted)
+
+    def predict(self, model: Any, labels: TrainingLabels, n: int = _SUGGESTED) -> Prediction:
+        """Predict all texts, and choose ``n`` to label next."""
+        shares = self.shares(model, labels, self.table)
+        open_texts = np.setdiff1d(self.order[:_MOST_FITTED], labels.texts)
+        suggested = np.empty(0, np.int64)
+        if n and open_texts.size:
+            suggested = open_texts[model.suggest(self.table.take(open_texts), n)]
+        return Prediction(labels.model_ids, shares, suggested)
+
+    def shares(self, model: Any, labels: TrainingLabels, rows: Table) -> NDArray[np.float32]:
+        """Probability of each class of `model_ids`: (n, C)."""
+        found = model.predict_proba(rows)
+        if labels.several and len(labels.model_ids) == 1:
+            return np.asarray(found[:, 1:], np.float32)
+        if labels.several:
+            return np.asarray(found, np.float32)
+        column = {chosen: k for k, chosen in enumerate(model.classes_.tolist())}
+        return np.asarray(found[:, [column[chosen] for chosen in labels.model_ids]], np.float32)
+
+
+def decided(ids: list[str], shares: NDArray[Any], several: bool) -> list[tuple[str, ...]]:
+    """The classes that a model decides for: the most probable one, or all above one half (or else "none")."""
+    if not several:
+        return [(ids[k],) for k in shares.argmax(axis=1).tolist()]
+    rows = [tuple(ids[k] for k in np.flatnonzero(row >= 0.5).tolist()) for row in shares]
+    return [row or ("none",) for row in rows]

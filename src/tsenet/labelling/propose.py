@@ -1,0 +1,167 @@
+"""Which texts to label next: a mix, since no single rule is best everywhere.
+
+Every fourth text is drawn at random: on these the estimate of accuracy rests. The others are typical of topics without
+a label, the largest first; once each topic has one, those about which the model is unsure, or which it puts into
+another class than the labels of their topic say.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tsenet.labelling.learner import Prediction, Topics
+
+__all__ = ["REASONS", "Proposal", "propose", "pure_topics", "uncertainty"]
+
+#: Why a text is proposed.
+REASONS = ("random", "typical", "uncertain", "disagreement")
+
+_RANDOM = 4  # every fourth
+_TYPICAL = 10  # of the strongest texts of a topic, the first in random order: the very strongest are often odd
+_PURE, _READ = (
+    0.8,
+    5,
+)  # share of a topic's labels that agree, and how many there must be, to label all of it
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A text to label, and why: one of `REASONS`."""
+
+    text: int
+    reason: str
+
+
+def uncertainty(shares: NDArray[Any], several: bool) -> NDArray[np.float64]:
+    """How unsure a model is of each text, from 0 to 1: (N,)."""
+    if several:
+        return np.asarray(1.0 - np.abs(2.0 * shares - 1.0).min(axis=1), np.float64)
+    second, first = np.sort(shares, axis=1)[:, -2:].T
+    return np.asarray(1.0 - (first - second), np.float64)
+
+
+def propose(
+    n: int,
+    closed: NDArray[np.bool_],
+    order: Ints,
+    topics: Topics,
+    labels: dict[int, tuple[str, ...]],
+    prediction: Prediction | None = None,
+) -> list[Proposal]:
+    """Choose texts to label next.
+
+    Parameters
+    ----------
+    n : int
+        How many.
+    closed : bool (N,)
+        Texts that are labelled or skipped.
+    order : int64 (N,)
+        All texts in the random order in which the random share is drawn.
+    topics : Topics
+    labels : dict of int to tuple of str
+        The classes of labelled texts.
+    prediction : Prediction, optional
+        Of the last model.
+    """
+    random = (int(i) for i in order if not closed[i])
+    rank = np.empty(order.size, np.int64)
+    rank[order] = np.arange(order.size)
+    chosen = chain(
+        _typical(closed, rank, topics, labels),
+        _doubtful(closed, topics, labels, prediction),
+        (Proposal(int(i), "random") for i in order if not closed[i]),
+    )
+    found: dict[int, Proposal] = {}
+    for place in range(len(labels), len(labels) + n):
+        if place % _RANDOM == 0:
+            text = next((i for i in random if i not in found), None)
+            proposal = None if text is None else Proposal(text, "random")
+        else:
+            proposal = next((p for p in chosen if p.text not in found), None)
+        if proposal is not None:
+            found[proposal.text] = proposal
+    return list(found.values())
+
+
+def _typical(
+    closed: NDArray[np.bool_], rank: Ints, topics: Topics, labels: dict[int, tuple[str, ...]]
+) -> Any:
+    """A typical text of each topic of level 1 without a label, largest topics first."""
+    seen = {int(topics.main[i]) for i in labels}
+    size = np.bincount(topics.main[topics.main >= 0], minlength=len(topics.ids))
+    for topic in topics.lowest[np.argsort(-size[topics.lowest], kind="stable")]:
+        if int(topic) in seen:
+            continue
+        texts = topics.texts_of(int(topic))
+        texts = texts[(topics.main[texts] == topic) & ~closed[texts]][:_TYPICAL]
+        if texts.size:
+            yield Proposal(int(texts[rank[texts].argmin()]), "typical")
+
+
+def _doubtful(
+    closed: NDArray[np.bool_],
+    topics: Topics,
+    labels: dict[int, tuple[str, ...]],
+    prediction: Prediction | None,
+) -> Any:
+    """In turn: a text of which the model is unsure, and one that it puts into another class than its topic."""
+    if prediction is None:
+        return
+    unsure = (Proposal(int(i), "uncertain") for i in prediction.suggested if not closed[i])
+    contrary = _contrary(closed, topics, labels, prediction)
+    while True:
+        pair = [*islice(unsure, 2), *islice(contrary, 1)]
+        if not pair:
+            return
+        yield from pair
+
+
+def _contrary(
+    closed: NDArray[np.bool_],
+    topics: Topics,
+    labels: dict[int, tuple[str, ...]],
+    prediction: Prediction,
+) -> Any:
+    """Texts of which the model is sure, against the labels of their topic; one of each topic."""
+    best = prediction.shares.argmax(axis=1)
+    for topic, (chosen, share, n) in class_of_topics(topics, labels).items():
+        if chosen not in prediction.ids or share < _PURE or n < 2:
+            continue
+        texts = np.flatnonzero((topics.main == topic) & ~closed)
+        texts = texts[best[texts] != prediction.ids.index(chosen)]
+        if texts.size:
+            surest = prediction.shares[texts].max(axis=1).argmax()
+            yield Proposal(int(texts[surest]), "disagreement")
+
+
+def class_of_topics(
+    topics: Topics, labels: dict[int, tuple[str, ...]]
+) -> dict[int, tuple[str, float, int]]:
+    """Of each topic of level 1 with labels: the most frequent class, its share of the labels, and their number."""
+    counts: dict[int, Counter[str]] = {}
+    for text, ids in labels.items():
+        if topics.main[text] >= 0:
+            counts.setdefault(int(topics.main[text]), Counter()).update(ids)
+    found = {}
+    for topic, counter in counts.items():
+        ((chosen, most),) = counter.most_common(1)
+        found[topic] = (chosen, most / counter.total(), counter.total())
+    return found
+
+
+def pure_topics(topics: Topics, labels: dict[int, tuple[str, ...]]) -> dict[int, str]:
+    """Topics of which enough texts were labelled, nearly all alike: a weak label for the whole topic is worth it."""
+    return {
+        topic: chosen
+        for topic, (chosen, share, n) in class_of_topics(topics, labels).items()
+        if n >= _READ and share >= _PURE
+    }
