@@ -111,6 +111,28 @@ class TestFit:
         assert lines[3].startswith("cross-validated on 200 labelled rows: accuracy")
         assert out.read_bytes() == (folder / "kind.tsenet").read_bytes()  # of the same seed
 
+    def test_weights_count_as_in_the_library(self, tmp_path: Path) -> None:
+        texts = make_documents(60)
+        labels = ["yes" if "goal" in text else "no" for text in texts]
+        weights = np.where(np.arange(60) % 3 == 0, 0.25, 1.0)
+        cells = ["" if weight == 1 else str(weight) for weight in weights]
+        data = tmp_path / "d.csv"
+        pd.DataFrame({"text": texts, "label": labels, "weight": cells}).to_csv(data, index=False)
+        named = ["--text", "text", "--target", "label", "--weights", "weight"]
+        fine("fit", data, *named, "-o", tmp_path / "m.tsenet", "--jobs", "1", "--quiet")
+        model = tsenet.TSENetClassifier(random_state=0, n_jobs=1).fit(texts, labels, weights)
+        found = tsenet.load(tmp_path / "m.tsenet").predict_proba(texts)
+        np.testing.assert_allclose(found, model.predict_proba(texts), atol=1e-12)
+
+    @pytest.mark.parametrize(
+        ("cell", "says"), [("much", "not numbers"), ("-1", "not negative"), ("inf", "finite")]
+    )
+    def test_weights_that_are_none_are_refused(self, tmp_path: Path, cell: str, says: str) -> None:
+        frame = pd.DataFrame({"text": make_documents(9), "y": list("ababababa"), "w": cell})
+        frame.to_csv(tmp_path / "d.csv", index=False)
+        named = ["--text", "text", "--target", "y", "--weights", "w"]
+        assert says in error_of("fit", tmp_path / "d.csv", *named, "-o", tmp_path / "m", "--quiet")
+
     def test_the_kind_of_target_is_found_or_chosen(self, folder: Path, tmp_path: Path) -> None:
         assert isinstance(tsenet.load(folder / "amount.tsenet"), tsenet.TSENetRegressor)
         out = tmp_path / "m.tsenet"

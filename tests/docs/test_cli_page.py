@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from tsenet.cli.app import app
 
 EXTENSIONS = Path(__file__).parents[2] / "docs" / "_extensions"
-COMMANDS = ["topics", "fit", "predict", "evaluate", "suggest", "report", "export", "shard"]
+COMMANDS = ["topics", "fit", "predict", "evaluate", "suggest", "label", "report", "export", "shard"]
 
 
 def extension(name: str) -> ModuleType:

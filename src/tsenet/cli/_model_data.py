@@ -176,6 +176,12 @@ def _target_numbers(file: DataFile, names: list[str], unlabeled: str | None) -> 
     return np.stack(columns, axis=1) if len(names) > 1 else np.asarray(columns[0])
 
 
+def weights_of(file: DataFile, name: str) -> NDArray[np.float64]:
+    """Return a column of weights of the rows, 1 where it is blank: (N,)."""
+    numbers = _target_numbers(file, [name], None)
+    return np.where(np.isnan(numbers), 1.0, numbers)
+
+
 def target_of(
     file: DataFile, names: list[str], task: str, unlabeled: str | None
 ) -> tuple[NDArray[Any], bool]:

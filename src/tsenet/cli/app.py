@@ -14,6 +14,7 @@ from tsenet.cli._shared import PlainErrors
 from tsenet.cli.evaluate import evaluate
 from tsenet.cli.export import export
 from tsenet.cli.fit import fit
+from tsenet.cli.label import label
 from tsenet.cli.predict import predict
 from tsenet.cli.report import report
 from tsenet.cli.shard import shard
@@ -55,5 +56,5 @@ def _program(
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
-for _command in (topics, fit, predict, evaluate, suggest, report, export, shard):
+for _command in (topics, fit, predict, evaluate, suggest, label, report, export, shard):
     app.command()(_command)

@@ -21,6 +21,7 @@ _OF_FILES = (
     "text",
     "id_column",
     "ignore",
+    "weights",
     "words",
     "stop_words",
     "encoding",
@@ -42,6 +43,9 @@ def fit(
         list[str] | None, cli.option("COLUMN", "Column to leave out (repeatable).")
     ] = None,
     unlabeled: cli.Unlabeled = None,
+    weights: Annotated[
+        str | None, cli.option("COLUMN", "Column of weights of the rows; blank counts as 1.")
+    ] = None,
     embeddings: cli.Embeddings = None,
     inputs: Annotated[
         Inputs, typer.Option(help="What predictions read: words, or embeddings too (both).")
@@ -103,13 +107,17 @@ def fit(
     parameters |= cli.typed(vectorizer=cli.vectorizer_of(parameters, words, stop_words))
     tsenet.TSENetClassifier(**parameters)._validate_params()  # before files are read
     roles = cli.typed(id=id_column, text=text)
-    if len({*target, *roles.values()}) < len(target) + len(roles):
-        raise DataError("--target, --text and --id must name different columns, each only once")
+    columns = [*target, *roles.values(), *cli.typed(weights=weights).values()]
+    if len(set(columns)) < len(columns):
+        raise DataError(
+            "--target, --text, --id and --weights must name different columns, each only once"
+        )
     cli.check_output(out, force, data, config, stop_words, topics)
     need_torch("training")
     vectors = cli.read_array(embeddings)
     X: Any
     y: Any
+    of_rows: Any = None
     source: dict[str, Any] = {"targets": target, **cli.typed(unlabeled=unlabeled)}
     with cli.open_progress(quiet) as progress:
         if cli.is_shard_folder(data):
@@ -123,12 +131,19 @@ def fit(
                 marker = int(unlabeled)
             parameters |= cli.typed(unlabeled=marker)
         else:
-            from tsenet.cli._model_data import read_file, target_of, training_table
+            from tsenet.cli._model_data import (
+                read_file,
+                target_of,
+                training_table,
+                weights_of,
+            )
 
             file = read_file(data, progress, encoding, no_header, max_size=max_size)
             y, classifies = target_of(file, target, task, unlabeled)
             source |= roles
-            left_out = [*target, *(ignore or ()), *roles.values()]
+            left_out = [*columns, *(ignore or ())]
+            if weights is not None:
+                of_rows = weights_of(file, weights)
             for name in left_out:
                 file.column(name)  # its error lists the columns
             X = training_table(file, left_out) if text is None else file.texts(text)
@@ -136,7 +151,7 @@ def fit(
         kind: Any = tsenet.TSENetClassifier if classifies else tsenet.TSENetRegressor
         make = kind if preset == "default" else getattr(kind, preset)
         model = make(progress=progress, **parameters)
-        model.fit(X, y, embeddings=vectors, inputs=inputs.value)
+        model.fit(X, y, of_rows, embeddings=vectors, inputs=inputs.value)
         model.source_ = source
         model.save(out)
     _print_fit(model, X, y, out, as_json)

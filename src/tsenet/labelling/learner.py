@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 import tsenet
 from tsenet.data.text import vectorize, word_vectorizer
 from tsenet.errors import DataError
-from tsenet.expansion.expand import learn_structure
-from tsenet.progress import Progress
 
 if TYPE_CHECKING:
     from tsenet.data.table import Table
@@ -244,23 +242,19 @@ class Learner:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             least = 1 if len(texts) < _MOST_FITTED else 2
-            self.table: Table = vectorize(texts, word_vectorizer(min_documents=least))
+            self.vectorizer = word_vectorizer(min_documents=least)
+            self.table: Table = vectorize(texts, self.vectorizer)
 
     @cached_property
     def wiring(self) -> Wiring:
-        """The structure, learned from the words alone."""
+        """The structure of the network. It is learned from the words alone, so that any target will do."""
         rows = self.table.take(np.sort(self.order[:_MOST_FITTED]))
-        seeds = np.random.SeedSequence(0).spawn(2)
-        structure = learn_structure(
-            rows,
-            density=None,
-            link_rule=None,
-            tree_seed=seeds[0],
-            wiring_seed=seeds[1],
-            n_jobs=self.n_jobs,
-            progress=Progress(),
-        )
-        return structure.wiring
+        y = np.full(rows.n_rows, None, object)
+        y[:2] = ["a", "b"]
+        model = tsenet.TSENetClassifier(max_epochs=1, random_state=0, n_jobs=self.n_jobs)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            return model.fit(rows, y).learned_wiring_
 
     def fit(self, labels: TrainingLabels, seed: int = 0) -> Any:
         """Fit a classifier to labels and to texts without labels.
@@ -281,7 +275,9 @@ class Learner:
             warnings.simplefilter("ignore", UserWarning)
             y = labels.targets(self.table.n_rows)[fitted]
             weighted = None if (weights == 1).all() else weights[fitted]
-            return model.fit(self.table.take(fitted), y, weighted)
+            model.fit(self.table.take(fitted), y, weighted)
+        model.vectorizer_ = self.vectorizer  # so that it reads texts, too
+        return model
 
     def predict(self, model: Any, labels: TrainingLabels, n: int = _SUGGESTED) -> Prediction:
         """Predict all texts, and choose ``n`` to label next."""

@@ -110,7 +110,7 @@ class State:
                 for key in keys:
                     self.weak.pop(key, None)
             case {"do": "topic", "documents": keys, "class": chosen, "topic": title}:
-                if chosen in self.classes:
+                if chosen == NONE or chosen in self.classes:
                     self.weak.update(dict.fromkeys(keys, WeakLabel(chosen, title)))
             case {"do": "skip", "documents": keys}:
                 self.skipped.update(keys)
@@ -167,6 +167,9 @@ class Session:
         self.documents = documents
         self._opened = len(journal.events)  # events before this one are of windows that are gone
         self.state = State.of(journal.events)
+        self._given = {i: name for i, name in enumerate(documents.given) if name}
+        self._labels: dict[int, tuple[tuple[ClassId, ...], str]] = {}
+        self._labels_of = -1  # the revision that they are of
         self._read_classes_of_file()
 
     @property
@@ -184,26 +187,39 @@ class Session:
         """The name of a class."""
         return NONE_NAME if chosen == NONE else self.state.classes[chosen].name
 
-    def given(self, i: int) -> tuple[ClassId, ...]:
-        """The class that the file gives a document, if any."""
-        name = self.documents.given[i]
-        return (self._class_of_file[name],) if name else ()
+    @property
+    def labels(self) -> dict[int, tuple[tuple[ClassId, ...], str]]:
+        """The classes of each document that has any, and who says so.
+
+        First those that a person labelled ("you"), in the order of their first labels; then those that the file has
+        labels for ("file"); last those of topics that were labelled as a whole ("topic").
+        """
+        if self._labels_of != self.revision:
+            self._labels = self._find_labels()
+            self._labels_of = self.revision
+        return self._labels
 
     def label_of(self, i: int) -> tuple[tuple[ClassId, ...], str]:
-        """The classes of a document, and who says so: "you", "file", "topic" or "" for nobody."""
-        key = self.documents.keys[i]
-        if key in self.state.labels:
-            ids = self.state.labels[key]
-            if ids:
-                return ids, "you"
-        elif given := self.given(i):
-            return given, "file"
-        weak = self.state.weak.get(key)
-        return ((), "") if weak is None else ((weak.of,), "topic")
+        """The classes of a document, and who says so; "" for nobody."""
+        return self.labels.get(i, ((), ""))
 
     def is_labelled(self, i: int) -> bool:
         """Whether a person or the file labelled this document itself."""
         return self.label_of(i)[1] in ("you", "file")
+
+    def _find_labels(self) -> dict[int, tuple[tuple[ClassId, ...], str]]:
+        number, state = self.documents.number, self.state
+        found: dict[int, tuple[tuple[ClassId, ...], str]] = {}
+        for key in state.order:
+            if key in number and state.labels[key]:
+                found[number[key]] = (state.labels[key], "you")
+        for i, name in self._given.items():
+            if self.documents.keys[i] not in state.labels:
+                found[i] = ((self._class_of_file[name],), "file")
+        for key, label in state.weak.items():
+            if key in number:
+                found.setdefault(number[key], ((label.of,), "topic"))
+        return found
 
     @property
     def n_elsewhere(self) -> int:
@@ -308,7 +324,7 @@ class Session:
 
     def _check_topic(self, action: Event) -> Event:
         chosen = action.get("class")
-        if chosen is not None:
+        if chosen not in (None, NONE):
             self._known(chosen)
         title = _text(action.get("topic"), 200, "topic")
         return {"documents": self._keys(action), "class": chosen, "topic": title}
@@ -404,7 +420,7 @@ class Session:
 
     def _read_classes_of_file(self) -> None:
         """Make a class of each label that the file has and the journal does not know yet."""
-        names = dict.fromkeys(name for name in self.documents.given if name)
+        names = dict.fromkeys(self._given.values())
         if len(names) > MAX_CLASSES:
             raise DataError(
                 f"the column of labels has {len(names):,} different values, such as {listed(names, 3)}; at most "

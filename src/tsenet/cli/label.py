@@ -1,0 +1,119 @@
+"""``tsenet label``: labels for texts, given in a browser."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+import webbrowser
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tsenet.cli import _shared as cli
+from tsenet.errors import DataError
+
+
+def label(
+    data: cli.Data,
+    text: Annotated[str, cli.option("COLUMN", "Column that contains the text.")] = "text",
+    target: Annotated[
+        str | None, cli.option("COLUMN", "Column of labels that some rows have already.")
+    ] = None,
+    labels: Annotated[
+        Path | None, cli.option("FILE", "File of labels; default: DATA with .labels.jsonl.")
+    ] = None,
+    port: Annotated[int, cli.option("N", "Port; 0: a free one.", min=0, max=65535)] = 0,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
+    ] = True,
+    encoding: cli.Encoding = None,
+    no_header: cli.NoHeader = False,
+    max_size: cli.MaxSize = None,
+    jobs: cli.Jobs = None,
+    quiet: cli.Quiet = False,
+) -> None:
+    """Label texts in a browser while a model learns from the labels; nothing leaves this machine.
+
+    The page shows the topics of the texts, proposes texts to label, and says how good the model is. Each label is
+    written to the file of labels at once: run the command again to go on. In the end the page writes a csv file of all
+    rows, a model and a report next to DATA.
+    """
+    from tsenet.cli._model_data import read_file
+    from tsenet.errors import import_optional, need_torch
+
+    for module in ("uvicorn", "starlette"):
+        import_optional(
+            module, "tsenet label needs Starlette and uvicorn: pip install starlette uvicorn"
+        )
+    need_torch("training")
+    if str(data) == str(cli.STDOUT):
+        raise DataError(
+            "labels are kept next to the file that they are for: give the name of a file"
+        )
+
+    from tsenet.labelling.documents import Documents
+    from tsenet.labelling.journal import Journal
+    from tsenet.labelling.session import Session
+
+    with cli.open_progress(quiet) as progress:
+        file = read_file(data, progress, encoding, no_header, max_size=max_size)
+    given = None if target is None else file.texts(target)
+    documents = Documents.of(file.texts(text), given)
+    if len(documents) < 2:
+        raise DataError(f"{data}: column {text!r} has fewer than two different texts")
+    path = labels or data.parent / f"{data.name.partition('.')[0]}.labels.jsonl"
+    cli.refuse_inputs(path, data)
+    session = Session(Journal(path), documents)
+    _serve(session, file.columns, data, text, target, port, browser, jobs)
+
+
+def _serve(
+    session: Any,
+    columns: Any,
+    data: Path,
+    text: str,
+    target: str | None,
+    port: int,
+    browser: bool,
+    jobs: int | None,
+) -> None:
+    """Serve the page until Ctrl-C or SIGTERM."""
+    import uvicorn
+
+    from tsenet.labelling.export import Exporter
+    from tsenet.labelling.server import Service, application
+    from tsenet.labelling.workspace import Workspace
+
+    exporter = Exporter(columns, data, text, target, cli.write_csv)
+    listener = socket.create_server(("127.0.0.1", port))
+    port = listener.getsockname()[1]
+    workspace = Workspace(session, data.name, jobs)
+    service = Service(workspace, exporter)
+    config = uvicorn.Config(
+        application(service, port),
+        ws="none",
+        lifespan="off",
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=1,
+    )
+    # uvicorn ends in order at these signals, and raises them again for those who were there before.
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, signal.SIG_IGN)
+    address = f"http://127.0.0.1:{port}/?token={service.token}"
+    typer.echo(
+        f"{address}\nlabels: {session.journal.path}\nCtrl-C ends; run the command again to go on"
+    )
+    if browser:
+        with contextlib.suppress(webbrowser.Error):
+            webbrowser.open(address)
+    try:
+        uvicorn.Server(config).run(sockets=[listener])
+    finally:
+        workspace.close()
+        for number, handler in before.items():
+            signal.signal(number, handler)
