@@ -15,7 +15,7 @@ import tsenet
 from tests.cli.program import error_of, names, run
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ("topics", "fit", "predict", "evaluate", "suggest", "report", "export", "shard")
+COMMANDS = ("topics", "fit", "predict", "evaluate", "suggest", "label", "report", "export", "shard")
 
 
 class TestHelp:

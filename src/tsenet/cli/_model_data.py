@@ -176,8 +176,10 @@ def _target_numbers(file: DataFile, names: list[str], unlabeled: str | None) -> 
     return np.stack(columns, axis=1) if len(names) > 1 else np.asarray(columns[0])
 
 
-def weights_of(file: DataFile, name: str) -> NDArray[np.float64]:
-    """Return a column of weights of the rows, 1 where it is blank: (N,)."""
+def weights_of(file: DataFile, name: str | None) -> NDArray[np.float64] | None:
+    """Return a column of weights of the rows, 1 where it is blank: (N,); None without a column."""
+    if name is None:
+        return None
     numbers = _target_numbers(file, [name], None)
     return np.where(np.isnan(numbers), 1.0, numbers)
 

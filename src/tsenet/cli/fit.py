@@ -142,8 +142,7 @@ def fit(
             y, classifies = target_of(file, target, task, unlabeled)
             source |= roles
             left_out = [*columns, *(ignore or ())]
-            if weights is not None:
-                of_rows = weights_of(file, weights)
+            of_rows = weights_of(file, weights)
             for name in left_out:
                 file.column(name)  # its error lists the columns
             X = training_table(file, left_out) if text is None else file.texts(text)
