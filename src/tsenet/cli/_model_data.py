@@ -93,14 +93,14 @@ def training_table(file: DataFile, left_out: Sequence[str]) -> Table:
 def _check_categories(file: DataFile, name: str, levels: Sequence[str]) -> None:
     """Refuse a column of keys or free text; warn of one that may have been meant as numbers."""
     cells = file.column(name).dropna()
-    _, other = numbers_in_cells(cells)
-    n_other, n_cells = len(other), len(cells)
+    _, not_numbers = numbers_in_cells(cells)
+    n_not_numbers, n_cells = len(not_numbers), len(cells)
     look_like_numbers = 2 * sum(map(bool, map(_NUMBER_LIKE.match, map(str, cells)))) > n_cells
     label, hint = f"column {quoted(name)}", ""
-    if 2 * n_other <= n_cells:
+    if 2 * n_not_numbers <= n_cells:
         hint = (
-            f" It holds numbers, but not in {n_other:,} of {n_cells:,} rows, such as {quoted(other.iloc[0])}: correct "
-            "these cells or leave them blank."
+            f" It holds numbers, but not in {n_not_numbers:,} of {n_cells:,} rows, such as "
+            f"{quoted(not_numbers.iloc[0])}: correct these cells or leave them blank."
         )
     elif look_like_numbers and len(levels) > MOST_CLASSES:
         hint = " If it holds numbers, write them as 1234.5; dates as 2024-05-31."
@@ -168,9 +168,9 @@ def _target_numbers(file: DataFile, names: list[str], unlabeled: str | None) -> 
     """Targets that hold numbers: (N,), or (N, C) for several."""
     columns = []
     for name in names:
-        _, numbers, other = _target(file, name, unlabeled)
-        if not other.empty:
-            wrong = f"values that are not numbers, such as {quoted(other.iloc[0])}"
+        _, numbers, not_numbers = _target(file, name, unlabeled)
+        if not not_numbers.empty:
+            wrong = f"values that are not numbers, such as {quoted(not_numbers.iloc[0])}"
             raise DataError(f"{file.path}: column {quoted(name)} holds {wrong}")
         columns.append(numbers.to_numpy(np.float64))
     return np.stack(columns, axis=1) if len(names) > 1 else np.asarray(columns[0])
@@ -192,25 +192,29 @@ def target_of(
         values = _target_numbers(file, names, unlabeled)
         is_binary = bool(np.isin(values[~np.isnan(values)], (0.0, 1.0)).all())
         return values, is_binary if task == "auto" else task == "classification"
-    texts, numbers, other = _target(file, names[0], unlabeled)
-    known, label = texts.dropna(), f"{file.path}: column {quoted(names[0])}"
-    if known.empty:
+    texts, numbers, not_numbers = _target(file, names[0], unlabeled)
+    labels, label = texts.dropna(), f"{file.path}: column {quoted(names[0])}"
+    if labels.empty:
         raise DataError(f"{file.path}: no row has a value in {listed(names)}")
-    whole = bool(other.empty and (numbers.dropna() % 1 == 0).all())
-    many = numbers.nunique() > MOST_CLASSES
-    if task == "auto" and many and 0 < 2 * len(other) < len(known):
+    are_integers = bool(not_numbers.empty and (numbers.dropna() % 1 == 0).all())
+    has_many_values = numbers.nunique() > MOST_CLASSES
+    if task == "auto" and has_many_values and 0 < 2 * len(not_numbers) < len(labels):
         raise DataError(
-            f"{label} holds numbers, but not in {len(other):,} of {len(known):,} rows, such as "
-            f"{quoted(other.iloc[0])}: correct these cells or leave them blank; or give --task classification"
+            f"{label} holds numbers, but not in {len(not_numbers):,} of {len(labels):,} rows, such as "
+            f"{quoted(not_numbers.iloc[0])}: correct these cells or leave them blank; or give --task classification"
         )
-    if task == "regression" or (task == "auto" and other.empty and (many or not whole)):
+    if task == "regression" or (
+        task == "auto" and not_numbers.empty and (has_many_values or not are_integers)
+    ):
         return _target_numbers(file, names, unlabeled), False
-    if known.nunique() == 1:
-        raise DataError(f"{label} holds only one class, {quoted(known.iloc[0])}: give two or more")
-    digits = known.str.removesuffix(".0")  # which pandas writes where a column has blank cells
-    if whole and (digits == numbers[known.index].map("{:.0f}".format)).all():  # "007" is a name
+    if labels.nunique() == 1:
+        raise DataError(f"{label} holds only one class, {quoted(labels.iloc[0])}: give two or more")
+    digits = labels.str.removesuffix(".0")  # which pandas writes where a column has blank cells
+    if (
+        are_integers and (digits == numbers[labels.index].map("{:.0f}".format)).all()
+    ):  # "007" is a name
         texts = numbers.map(int, na_action="ignore").astype(object).where(texts.notna(), None)
-    return np.array(texts.tolist(), object if len(known) < len(texts) else None), True
+    return np.array(texts.tolist(), object if len(labels) < len(texts) else None), True
 
 
 def truth_of(
@@ -230,17 +234,17 @@ def truth_of(
     if n_targets > 1 or not hasattr(fitted, "classes_"):
         return _target_numbers(file, names, unlabeled)
     classes = fitted.classes_.tolist()
-    texts, numbers, other = _target(file, names[0], unlabeled)
-    class_of = {str(value): value for value in classes}
-    if fitted.classes_.dtype.kind in "iuf" and other.empty:  # 1, 1.0 and 1e0 are one class
-        class_of = {str(float(value)): value for value in classes}
+    texts, numbers, not_numbers = _target(file, names[0], unlabeled)
+    class_of = {str(label): label for label in classes}
+    if fitted.classes_.dtype.kind in "iuf" and not_numbers.empty:  # 1, 1.0 and 1e0 are one class
+        class_of = {str(float(label)): label for label in classes}
         texts = numbers.map(str).where(numbers.notna(), None)
-    known = texts.dropna()
-    unknown = known[~known.isin(list(class_of))]
-    if known.empty or 2 * len(unknown) > len(known):
+    labels = texts.dropna()
+    unknown = labels[~labels.isin(list(class_of))]
+    if labels.empty or 2 * len(unknown) > len(labels):
         shown = f", such as {listed(unknown.unique(), 3)}" if len(unknown) else ""
         raise DataError(
             f"{file.path}: column {quoted(names[0])} does not hold what the model predicts: {len(unknown):,} of "
-            f"{len(known):,} values are classes unknown to the model{shown}; it predicts {listed(classes, 8)}"
+            f"{len(labels):,} values are classes unknown to the model{shown}; it predicts {listed(classes, 8)}"
         )
-    return np.array([class_of.get(value, value) for value in texts.tolist()], object)
+    return np.array([class_of.get(label, label) for label in texts.tolist()], object)

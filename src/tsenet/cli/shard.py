@@ -66,18 +66,18 @@ def shard(
             cluster = Cluster(**cli.workers_of(workers))
             common["map_in_order"] = stack.enter_context(cluster).map
         header = not no_header
-        made = shard_documents(
+        shards = shard_documents(
             data, out, text or "text", header=header, vectorizer=vectorizer, **common
         )
     fields = {
-        "rows": made.n_rows,
-        "columns": made.n_columns,
-        "entries": made.nnz,
-        "labels": list(made.labels),
-        "partitions": len(made.partitions),
+        "rows": shards.n_rows,
+        "columns": shards.n_columns,
+        "entries": shards.nnz,
+        "labels": list(shards.labels),
+        "partitions": len(shards.partitions),
     }
     cli.print_result(
         *(as_json, fields),
-        f"{made.n_rows:,} rows, {made.n_columns:,} words, {made.nnz:,} entries",
-        f"written to {out}: {count_of(len(made.partitions), 'shard')}",
+        f"{shards.n_rows:,} rows, {shards.n_columns:,} words, {shards.nnz:,} entries",
+        f"written to {out}: {count_of(len(shards.partitions), 'shard')}",
     )

@@ -495,16 +495,16 @@ class BinaryRule:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Unique names of the binary variables: ``word``, ``age > 2.45`` or ``colour=red``."""
-        wanted: list[str] = []
+        proposed: list[str] = []
         columns = zip(self.names_in, self.thresholds, self.presence, self.levels, strict=True)
         for name, threshold, present, levels in columns:
             if levels is not None:
-                wanted.extend(f"{name}={level}" for level in levels)
+                proposed.extend(f"{name}={level}" for level in levels)
             elif present:
-                wanted.append(name)
+                proposed.append(name)
             else:
-                wanted.append(f"{name} > {_threshold_text(float(threshold))}")
-        return _unique_names(wanted, self.sources)
+                proposed.append(f"{name} > {_threshold_text(float(threshold))}")
+        return _unique_names(proposed, self.sources)
 
     def __repr__(self) -> str:
         return (
@@ -627,17 +627,19 @@ class BinaryRule:
             ...
         tsenet.errors.DataError: the table has 2 columns, but had 1 in training
         """
-        learned, now = self.names_in, table.names
-        if self.named and table.named and learned != now:
-            missing = listed(sorted(set(learned) - set(now)))
-            unknown = listed(sorted(set(now) - set(learned)))
+        in_training, in_table = self.names_in, table.names
+        if self.named and table.named and in_training != in_table:
+            missing = listed(sorted(set(in_training) - set(in_table)))
+            unknown = listed(sorted(set(in_table) - set(in_training)))
             advice = "" if missing else "; take X[list(rule.names_in)]"
             raise DataError(
                 "the table must have the columns of training, in their order: "
                 f"missing are {missing or 'none'}, unknown are {unknown or 'none'}{advice}"
             )
-        if len(learned) != len(now):
-            raise DataError(f"the table has {len(now)} columns, but had {len(learned)} in training")
+        if len(in_training) != len(in_table):
+            raise DataError(
+                f"the table has {len(in_table)} columns, but had {len(in_training)} in training"
+            )
         if self.levels == table.levels:
             return
         for j, (old, new) in enumerate(zip(self.levels, table.levels, strict=True)):
@@ -690,13 +692,13 @@ def _threshold_text(threshold: float) -> str:
     return f"{threshold:.6g}"
 
 
-def _unique_names(wanted: Sequence[str], columns: npt.NDArray[np.int64]) -> tuple[str, ...]:
+def _unique_names(proposed: Sequence[str], columns: npt.NDArray[np.int64]) -> tuple[str, ...]:
     """Return the names, with the number of the column added to one that another has already.
 
     Names can be equal if one column is named like the variable of another, such as ``a > 2``.
     """
     names: dict[str, None] = {}
-    for name, column in zip(wanted, columns.tolist(), strict=True):
+    for name, column in zip(proposed, columns.tolist(), strict=True):
         unique = name
         while unique in names:
             unique += f" (column {column})"

@@ -160,14 +160,14 @@ class Blocks:
 
         ``step`` must be picklable. ``sizes`` are the rows of the new blocks; default: as many as before.
         """
-        new = copy.copy(self)
+        blocks = copy.copy(self)
         if self.folder is None:
-            new._value = step(self._value)
+            blocks._value = step(self._value)
         else:
-            new._steps = (*self._steps, step)
+            blocks._steps = (*self._steps, step)
         if sizes is not None:
-            new._sizes = list(sizes)
-        return new
+            blocks._sizes = list(sizes)
+        return blocks
 
     def map(
         self, function: Function, *, stage: str = "", progress: Progress | None = None
@@ -269,13 +269,13 @@ class Blocks:
         """Write a Dask collection as a folder, which :meth:`close` removes."""
         client = None if self.cluster is None else self.cluster.client
         self._written_rows = tempfile.TemporaryDirectory(prefix="tsenet-")
-        place = self._written_rows.name
-        if client is not None and not all(client.run(os.path.isdir, place).values()):
+        path = self._written_rows.name
+        if client is not None and not all(client.run(os.path.isdir, path).values()):
             raise DataError(
-                f"the workers do not see {place}, where the rows would be written: set the environment variable "
+                f"the workers do not see {path}, where the rows would be written: set the environment variable "
                 "TMPDIR to a folder that all machines can open"
             )
-        return write_batches(place, ((table, {}) for table in _chunks_of(collection, client)))
+        return write_batches(path, ((table, {}) for table in _chunks_of(collection, client)))
 
 
 def is_collection(X: Any) -> bool:

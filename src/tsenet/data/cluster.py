@@ -178,24 +178,26 @@ class Cluster:
         """
         from distributed import wait
 
-        known: int | None = None
+        n_restarts: int | None = None
         restarts = 0
         while futures:
             try:
                 with self.client.as_current():
-                    done = wait(futures, timeout=LOOK_SECONDS, return_when="FIRST_COMPLETED").done
+                    finished = wait(
+                        futures, timeout=LOOK_SECONDS, return_when="FIRST_COMPLETED"
+                    ).done
             except TimeoutError:
-                seen = len(self.client.get_events("worker-restart-memory") or ())
-                restarts += 0 if known is None else max(0, seen - known)
-                known = seen
+                n_now = len(self.client.get_events("worker-restart-memory") or ())
+                restarts += 0 if n_restarts is None else max(0, n_now - n_restarts)
+                n_restarts = n_now
                 if restarts >= MOST_RESTARTS:
                     raise ClusterError(
                         f"workers were stopped {restarts} times for being over their memory limit, and no task was "
                         f"finished in between: {_MORE_MEMORY}"
                     ) from None
                 continue
-            known, restarts = None, 0
-            for future in done:
+            n_restarts, restarts = None, 0
+            for future in finished:
                 if future.status != "finished":
                     future.result()
                 futures.remove(future)

@@ -17,7 +17,7 @@ _BLOCK = 1 << 20
 _MAX_GROWTH = 10
 
 
-def canonical_order(*parts: Any) -> npt.NDArray[np.int64]:
+def canonical_order(*arrays: Any) -> npt.NDArray[np.int64]:
     """Return an order of the rows that depends only on their content.
 
     Training on rows in this order gives the same result however the rows were shuffled before.
@@ -40,9 +40,9 @@ def canonical_order(*parts: Any) -> npt.NDArray[np.int64]:
     >>> bool((rows[canonical_order(rows)] == shuffled[canonical_order(shuffled)]).all())
     True
     """
-    key = np.zeros(parts[0].shape[0], np.uint64)
-    for number, array in enumerate(parts):
-        key = splitmix64(key + np.uint64(number)) + _keys_of(array)
+    key = np.zeros(arrays[0].shape[0], np.uint64)
+    for number, values in enumerate(arrays):
+        key = splitmix64(key + np.uint64(number)) + _keys_of(values)
     return np.argsort(key, kind="stable").astype(np.int64)
 
 

@@ -207,16 +207,16 @@ class DataFile:
     def _numbers_or_texts(self, name: str, is_training: bool, are_texts: bool) -> pd.Series:
         """Return a column as numbers, with a warning if some cells are marks; or as texts, None where missing."""
         cells = self.column(name)
-        numbers, other = numbers_in_cells(cells)
+        numbers, not_numbers = numbers_in_cells(cells)
         label = f"{self.path}: column {quoted(name)}"
-        if are_texts or (is_training and len(other)):
+        if are_texts or (is_training and len(not_numbers)):
             try:
                 return cells.map(str, na_action="ignore")
             except UnicodeEncodeError as error:
                 raise DataError(f"{label} {surrogate_in(error.object)}") from error
-        if len(other):
+        if len(not_numbers):
             raise DataError(
-                f"{label} held numbers when the model was fitted, now it holds {quoted(other.iloc[0])}"
+                f"{label} held numbers when the model was fitted, now it holds {quoted(not_numbers.iloc[0])}"
             )
         marks = cells[cells.notna() & numbers.isna()]
         if len(marks):
@@ -527,46 +527,46 @@ def _frames_of_objects(
     """Group objects of any keys into chunks, NaN where one lacks a key that another has."""
     import pandas as pd
 
-    known: dict[str, None] = {}
+    keys: dict[str, None] = {}
     n_rows = 0
     for batch in _batches(records, meter):
         n_rows += len(batch)
-        known |= dict.fromkeys(key for record in batch for key in record)
-        wanted = list(known if columns is None else columns)
-        meter.check(n_rows * len(wanted))
-        cells = [[record.get(name, math.nan) for name in wanted] for record in batch]
-        yield pd.DataFrame(cells, columns=wanted, dtype=object)
-    if known and columns is not None:
-        _check_columns(columns, list(known), meter.path)
+        keys |= dict.fromkeys(key for record in batch for key in record)
+        names = list(keys if columns is None else columns)
+        meter.check(n_rows * len(names))
+        cells = [[record.get(name, math.nan) for name in names] for record in batch]
+        yield pd.DataFrame(cells, columns=names, dtype=object)
+    if keys and columns is not None:
+        _check_columns(columns, list(keys), meter.path)
 
 
 def _batches(records: Iterable[Any], meter: _Meter) -> Iterator[list[Any]]:
     """Group records into lists of a few thousand, or fewer if they have many cells or characters."""
     batch: list[Any] = []
     n_cells = 0
-    before = meter.n_characters
+    n_read = meter.n_characters
     for record in records:
         batch.append(record)
         n_cells += len(record)
         full = len(batch) == _CHUNK_ROWS or n_cells >= _CHUNK_CELLS
-        if full or meter.n_characters - before >= _CHUNK_CHARACTERS:
+        if full or meter.n_characters - n_read >= _CHUNK_CHARACTERS:
             yield batch
             batch = []
             n_cells = 0
-            before = meter.n_characters
+            n_read = meter.n_characters
     if batch:
         yield batch
 
 
-def _check_columns(columns: Sequence[str], known: Sequence[str], path: Path) -> None:
+def _check_columns(columns: Sequence[str], names: Sequence[str], path: Path) -> None:
     """Raise a DataError for a column that the file does not have, or has twice."""
-    counts = Counter(known)
-    for name in columns:
-        if counts[name] != 1:
-            held = f"no column {quoted(name)}; it has {listed(known) or 'none'}"
-            if counts[name]:
-                held = f"{counts[name]} columns named {quoted(name)}"
-            raise DataError(f"{path} has {held}{_header_hint(path, known)}")
+    counts = Counter(names)
+    for column in columns:
+        if counts[column] != 1:
+            problem = f"no column {quoted(column)}; it has {listed(names) or 'none'}"
+            if counts[column]:
+                problem = f"{counts[column]} columns named {quoted(column)}"
+            raise DataError(f"{path} has {problem}{_header_hint(path, names)}")
 
 
 def _header_hint(path: Path, names: Sequence[str]) -> str:
@@ -659,7 +659,7 @@ def _json_records(file: IO[str], is_array: bool, meter: _Meter) -> Iterator[dict
         meter.n_characters = len(text)
         meter.check(n_bytes // _BYTES_PER_CELL)
         elements = enumerate(_parse_json(text, str(path)), start=1)
-        values = ((f"{path}, element {number}", value) for number, value in elements)
+        values = ((f"{path}, element {number}", element) for number, element in elements)
     else:
         lines = (
             (f"{path}, line {k}", line)
@@ -667,10 +667,10 @@ def _json_records(file: IO[str], is_array: bool, meter: _Meter) -> Iterator[dict
             if line.strip()
         )
         values = ((where, _parse_json(line, where)) for where, line in lines)
-    for where, value in values:
-        record = {"text": value} if isinstance(value, str) else value
+    for where, element in values:
+        record = {"text": element} if isinstance(element, str) else element
         if not isinstance(record, dict):
-            raise DataError(f"{where}: expected a JSON object, got a {type(value).__name__}")
+            raise DataError(f"{where}: expected a JSON object, got a {type(element).__name__}")
         yield record
 
 

@@ -580,7 +580,7 @@ def shard_documents(
         else:
             vectorizer.fit(())
         report.start("writing shards", None)
-        made = write_batches(
+        shards = write_batches(
             folder,
             map_in_order(partial(_count, vectorizer), chunks()),
             counter=vectorizer_fields(vectorizer),
@@ -588,7 +588,7 @@ def shard_documents(
             progress=report,
         )
         report.finish()
-    return made
+    return shards
 
 
 def _count(vectorizer: CountVectorizer, chunk: tuple[list[str], Any]) -> tuple[Table, Any]:

@@ -90,13 +90,13 @@ def exact_array(values: Any, dtype: type[np.generic], name: str) -> npt.NDArray[
     ValueError
         If the type cannot hold a value: 2³² + 3 would become 3 in 32 bits.
     """
-    given = np.asarray(values)
-    if given.dtype == dtype:
-        return given.copy()
+    original = np.asarray(values)
+    if original.dtype == dtype:
+        return original.copy()
     with np.errstate(all="ignore"):
-        array: npt.NDArray[Any] = given.astype(dtype)
-    kinds = given.dtype.kind, array.dtype.kind
-    if kinds[1] != "f" and given.size and (kinds[0] not in "biuf" or (array != given).any()):
+        array: npt.NDArray[Any] = original.astype(dtype)
+    kinds = original.dtype.kind, array.dtype.kind
+    if kinds[1] != "f" and original.size and (kinds[0] not in "biuf" or (array != original).any()):
         raise ValueError(f"{name} holds values that {np.dtype(dtype)} cannot hold")
     return array
 

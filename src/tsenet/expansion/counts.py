@@ -212,15 +212,15 @@ def count_layers(
 def _passes(ranges: Sequence[UnitRange], sizes: Sequence[int]) -> list[list[UnitRange]]:
     """The tiles that are counted in each pass over the rows: as many as fit, at least one."""
     passes: list[list[UnitRange]] = []
-    room = 0
+    n_free = 0
     for level, first, last in ranges:
         # A tile holds int32 counts: (B, D) twice and (B, U) once.
         n_bytes = 4 * (last - first) * (2 * sizes[level - 1] + sizes[level])
-        if not passes or n_bytes > room:
+        if not passes or n_bytes > n_free:
             passes.append([])
-            room = BYTES_PER_PASS
+            n_free = BYTES_PER_PASS
         passes[-1].append((level, first, last))
-        room -= n_bytes
+        n_free -= n_bytes
     return passes
 
 

@@ -114,17 +114,17 @@ class AffineNetwork:
         dict of layer to (B, units)
         """
         widths = [rows.values[0].shape[1], *(bias.size for bias in self.biases)]
-        found = {k: np.zeros((len(gradient), widths[k])) for k in range(lowest, layer)}
-        found[layer] = gradient
+        gradients = {k: np.zeros((len(gradient), widths[k])) for k in range(lowest, layer)}
+        gradients[layer] = gradient
         for k in range(layer, lowest, -1):
             if k == without:
                 continue
-            of_sums = found[k] * rows.slopes[k]  # (B, units)
+            of_sums = gradients[k] * rows.slopes[k]  # (B, units)
             for block in self.topology.blocks_into(k):
                 if block.below >= lowest:
                     weight = self._matrices[block.name]
-                    found[block.below] += _product(of_sums[:, block.units], weight.T)
-        return found
+                    gradients[block.below] += _product(of_sums[:, block.units], weight.T)
+        return gradients
 
     def output_gradients(
         self, rows: Pass, outputs: Floats, *, lowest: int = 0

@@ -354,16 +354,16 @@ def link_latents(
 
     P(Y, Y') ∝ Σ_d P(Y|d)·P(Y'|d). With ``positive``, latents that exclude each other are not linked.
     """
-    both, mean = soft.moments()  # (L, L) and (L,)
-    information = binary_information(both, mean[:, None], mean[None, :])
+    joint, mean = soft.moments()  # (L, L) and (L,)
+    information = binary_information(joint, mean[:, None], mean[None, :])
     if positive:
-        information[both <= np.outer(mean, mean)] = 0.0
+        information[joint <= np.outer(mean, mean)] = 0.0
     parents = chow_liu_parents(information)
 
     # P(Y=1 | parent off) and P(Y=1 | parent on); of a root, P(Y=1).
-    joint = both[np.arange(parents.size), parents]
+    with_parent = joint[np.arange(parents.size), parents]
     parent_mean = mean[parents]
-    rate = np.stack([(mean - joint) / (1.0 - parent_mean), joint / parent_mean], axis=1)
+    rate = np.stack([(mean - with_parent) / (1.0 - parent_mean), with_parent / parent_mean], axis=1)
     rate = np.where(parents[:, None] >= 0, rate, mean[:, None])
     lowest = 0.5 / (soft.n_rows + 1)  # half a row: no probability is 0 or 1
     return parents, np.clip(rate, lowest, 1.0 - lowest)

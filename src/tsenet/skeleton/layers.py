@@ -420,7 +420,7 @@ def _reassign(
 
     Returns the new layer, its posteriors and the number of variables moved.
     """
-    before = layer.latent_of
+    latent_of_before = layer.latent_of
     hard = soft.hard()
     is_alone = _alone(layer)
 
@@ -450,7 +450,7 @@ def _reassign(
     latent_of = layer.latent_of.copy()
     latent_of[placed] = number
     layer = replace(layer, latent_of=latent_of, prior=layer.prior[used])
-    if not np.array_equal(latent_of, before):
+    if not np.array_equal(latent_of, latent_of_before):
         soft = complete(counter.rows, layer)
     return layer, soft, int(moves.sum())
 

@@ -164,23 +164,23 @@ def load(path: str | os.PathLike[str], kind: str | None = None) -> Any:
     ...     print(load(path, kind="LatentTree").n_observed)
     64
     """
-    found, meta, arrays = load_parts(path)
+    stored_kind, meta, arrays = load_parts(path)
     name = os.fspath(path)
-    if kind is not None and found != kind:
-        raise ModelFileError(f"{name} holds a {found}, but a {kind} is needed here")
-    if found not in KINDS:
+    if kind is not None and stored_kind != kind:
+        raise ModelFileError(f"{name} holds a {stored_kind}, but a {kind} is needed here")
+    if stored_kind not in KINDS:
         raise ModelFileError(
-            f"{name} holds a {found}, which this tsenet does not know "
+            f"{name} holds a {stored_kind}, which this tsenet does not know "
             f"(it knows {', '.join(KINDS)}): install a newer tsenet"
         )
     try:
-        return _rebuilt(found, meta, arrays)
+        return _rebuilt(stored_kind, meta, arrays)
     except (MemoryError, ImportError):
         raise  # the machine's or the installation's trouble, not the file's
     except Exception as error:
         # from_parts meets whatever a forged file holds, so any error there is the file's fault
         raise ModelFileError(
-            f"{name} does not describe a valid {found}: {error} ({type(error).__name__}). Save the model again"
+            f"{name} does not describe a valid {stored_kind}: {error} ({type(error).__name__}). Save the model again"
         ) from error
 
 
@@ -220,15 +220,15 @@ def _as_read(meta: dict[str, Any]) -> Any:
     return json.loads(_canonical(meta))
 
 
-def _holds(kept: Any, stored: Any) -> bool:
+def _holds(saved: Any, stored: Any) -> bool:
     """Whether a field is as stored, to the type: 1, 1.0 and true are three values."""
-    if type(kept) is not type(stored):
+    if type(saved) is not type(stored):
         return False
-    if isinstance(kept, dict):
-        return all(key in kept and _holds(kept[key], value) for key, value in stored.items())
-    if isinstance(kept, list):
-        return len(kept) == len(stored) and all(map(_holds, kept, stored))
-    return bool(kept == stored)
+    if isinstance(saved, dict):
+        return all(key in saved and _holds(saved[key], value) for key, value in stored.items())
+    if isinstance(saved, list):
+        return len(saved) == len(stored) and all(map(_holds, saved, stored))
+    return bool(saved == stored)
 
 
 def arrays_under(prefix: str, arrays: Arrays) -> Arrays:
@@ -453,7 +453,7 @@ def _checked_entries(
     header: dict[str, Any], n_bytes: int
 ) -> list[tuple[str, str, tuple[int, ...]]]:
     """Name, type and shape of each array, in the order of the file; together they fill ``n_bytes``."""
-    found = []
+    entries = []
     for name, entry in header.items():
         if name == "__metadata__":
             continue
@@ -469,19 +469,19 @@ def _checked_entries(
                     and all(type(count) is int and 0 <= count < 2**63 for count in counts)
                     and end - begin == DTYPES[dtype].itemsize * prod(shape)
                 ):
-                    found.append((begin, end, name, dtype, tuple(shape)))
+                    entries.append((begin, end, name, dtype, tuple(shape)))
                     continue
         raise _damaged(f"the header's entry of part {name!r} is not valid")
-    found.sort()
+    entries.sort()
     position = 0
-    for begin, end, name, *_ in found:
+    for begin, end, name, *_ in entries:
         if begin != position:
             raise _damaged(f"part {name!r} does not begin where the one before it ends")
         position = end
     if position != n_bytes:
         state = "truncated" if position > n_bytes else "too long"
         raise _damaged(f"it is {state}: the arrays should have {position:,} bytes, not {n_bytes:,}")
-    return [(name, dtype, shape) for _, _, name, dtype, shape in found]
+    return [(name, dtype, shape) for _, _, name, dtype, shape in entries]
 
 
 def _checked_manifest(text: str) -> dict[str, Any]:

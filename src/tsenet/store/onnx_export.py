@@ -229,10 +229,10 @@ def _dense(graph: _Graph, block: Block, weight: NDArray[Any], below: str) -> str
     return graph.node("MatMul", graph.constant(dense.T), below)
 
 
-def _sparse(graph: _Graph, block: Block, weight: NDArray[Any], below: str) -> str:
+def _sparse(graph: _Graph, block: Block, weight: NDArray[Any], lower: str) -> str:
     """The weights of a sparse block applied to (D, N): (U, N)."""
     links = block.links
-    start, read, place = links.by_latent
+    start, input_of, weight_of = links.by_latent
     degree = np.diff(start)  # links of each latent, (L,)
     # Latents go together by their number of links, rounded up to a power of two.
     width = np.left_shift(1, np.ceil(np.log2(np.maximum(degree, 1))).astype(np.int64))
@@ -241,7 +241,7 @@ def _sparse(graph: _Graph, block: Block, weight: NDArray[Any], below: str) -> st
     n_sparse = int(width.sum()) * links.k
     is_small = not degree.any() or n_dense <= _MAX_DENSE_WEIGHTS
     if is_small or n_sparse > _MAX_SPARSE_SHARE * n_dense:
-        return _dense(graph, block, weight, below)
+        return _dense(graph, block, weight, lower)
 
     weight = weight.reshape(-1, links.k)
     order = []
@@ -250,10 +250,10 @@ def _sparse(graph: _Graph, block: Block, weight: NDArray[Any], below: str) -> st
         latents = np.flatnonzero(width == size)  # (n,)
         is_link = np.arange(size) < degree[latents][:, None]  # (n, size)
         link = np.where(is_link, start[latents][:, None] + np.arange(size), 0)
-        inputs = np.where(is_link, read[link], 0).astype(np.int32)
-        values = np.where(is_link[..., None], weight[place[link]], 0)  # (n, size, k)
+        inputs = np.where(is_link, input_of[link], 0).astype(np.int32)
+        values = np.where(is_link[..., None], weight[weight_of[link]], 0)  # (n, size, k)
         matrices = graph.constant(values.transpose(0, 2, 1))  # (n, k, size)
-        gathered = graph.node("Gather", below, graph.constant(inputs), axis=0)  # (n, size, N)
+        gathered = graph.node("Gather", lower, graph.constant(inputs), axis=0)  # (n, size, N)
         products.append(graph.node("MatMul", matrices, gathered))  # (n, k, N)
         order.append(latents)
 

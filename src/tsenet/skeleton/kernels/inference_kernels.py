@@ -62,15 +62,21 @@ def infer_rows(
         ``on_counts[v, t]``: rows with v on and its parent in t.
     """
     row_start, row_items = rows
-    parent, log_cpt, order = base.parent, base.log_cpt, base.order
-    n_nodes, n_latents = parent.size, order.size
+    parent = base.parent
+    log_cpt = base.log_cpt
+    order = base.order
+    n_nodes = parent.size
+    n_latents = order.size
     n_observed = n_nodes - n_latents
     evidence = base.evidence.copy()
     message = np.empty((n_nodes, 2))
     dirty = np.zeros(n_nodes, np.bool_)  # latents with an active descendant
     on = np.empty(n_nodes)  # P(z=1|x)
     for r in range(numbers.size):
-        first, last = row_start[numbers[r]], row_start[numbers[r] + 1]
+        first = row_start[numbers[r]]
+        last = row_start[numbers[r] + 1]
+
+        # What the variables that are on change in the evidence of their parents.
         total = base.total
         for e in range(first, last):
             v = row_items[e]
@@ -81,6 +87,8 @@ def infer_rows(
             dirty[z] = True
             for t in range(2):
                 evidence[z, t] += log_cpt[v, t, 1] - log_cpt[v, t, 0]
+
+        # Upward, children first: only along the paths from the variables that are on.
         for k in range(n_latents):
             z = order[k]
             if not dirty[z]:
@@ -97,8 +105,10 @@ def infer_rows(
                 for t in range(2):
                     evidence[p, t] += message[z, t] - base.message[z, t]
         loglik[r] = total
+
+        # Downward, parents first: P(z=1|x) = Σ_t P(parent=t|x) · P(z=1 | parent=t, all below z). It also cleans up.
         is_wanted = posterior.shape[0] > 0 or pair_counts.shape[0] > 0
-        for k in range(n_latents - 1, -1, -1):  # downward: parents first
+        for k in range(n_latents - 1, -1, -1):
             z = order[k]
             if is_wanted:
                 given_0 = base.given[z, 0]
@@ -107,22 +117,23 @@ def infer_rows(
                     given_0 = np.exp(log_cpt[z, 0, 1] + evidence[z, 1] - message[z, 0])
                     given_1 = np.exp(log_cpt[z, 1, 1] + evidence[z, 1] - message[z, 1])
                 p = parent[z]
-                above = on[p] if p >= 0 else 0.0
-                both = above * given_1
-                only = (1.0 - above) * given_0
-                on[z] = both + only
+                parent_node = on[p] if p >= 0 else 0.0
+                both_on = parent_node * given_1
+                only_z = (1.0 - parent_node) * given_0
+                on[z] = both_on + only_z
                 if posterior.shape[0] > 0:
                     posterior[r, z - n_observed] = on[z]
                 if pair_counts.shape[0] > 0:
                     counts = pair_counts[z - n_observed]
-                    counts[0, 0] += (1.0 - above) - only
-                    counts[0, 1] += only
-                    counts[1, 0] += above - both
-                    counts[1, 1] += both
+                    counts[0, 0] += (1.0 - parent_node) - only_z
+                    counts[0, 1] += only_z
+                    counts[1, 0] += parent_node - both_on
+                    counts[1, 1] += both_on
             if dirty[z]:
                 dirty[z] = False
                 evidence[z, 0] = base.evidence[z, 0]
                 evidence[z, 1] = base.evidence[z, 1]
+
         if on_counts.shape[0] > 0:
             for e in range(first, last):
                 v = row_items[e]

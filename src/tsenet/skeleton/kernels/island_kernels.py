@@ -128,10 +128,12 @@ def fit_members(
     """
     k = positions.size
     tolerance = TOLERANCE if restarts > 0 else -np.inf
-    on = np.empty((k, 2))
+    on = np.empty((k, 2))  # expected rows with member t on and Y in state 0 or 1
     weight = np.ones(k)
-    best = np.empty((k, 2))
-    best_prior, best_loglik, loglik = prior, -np.inf, -np.inf
+    best_table = np.empty((k, 2))
+    best_prior = prior
+    best_loglik = -np.inf
+    loglik = -np.inf
     for start in range(restarts + 1):
         is_last = start == restarts
         if is_last:
@@ -140,7 +142,9 @@ def fit_members(
             if start > 0 and not is_last:
                 weight[t] = -np.log(random_unit(key, 3 * start + t))
             if is_last and restarts > 0:
-                table[t, 0], table[t, 1] = best[t, 0], best[t, 1]
+                table[t, 0] = best_table[t, 0]
+                table[t, 1] = best_table[t, 1]
+
         loglik = -np.inf
         for step in range(steps if is_last else TRIAL_STEPS + 1):
             by_weight = step == 0 and not is_last
@@ -148,14 +152,18 @@ def fit_members(
             total = 0.0
             on_total = 0.0
             for t in range(k):
-                on[t, 0], on[t, 1] = 0.0, 0.0
+                on[t, 0] = 0.0
+                on[t, 1] = 0.0
+
+            # E-step: how many rows of each pattern have Y on.
             for p in range(n_patterns):
                 count = patterns.n[p]
                 if count == 0:
                     continue
                 odds = prior / (1.0 - prior)
                 off = 1.0 - prior
-                of_on, of_all = 0.0, 0.0
+                of_on = 0.0
+                of_all = 0.0
                 for t in range(k):
                     state = bit(patterns.bits[p], positions[t])
                     of_all += weight[t]
@@ -175,18 +183,24 @@ def fit_members(
                     if bit(patterns.bits[p], positions[t]):
                         on[t, 1] += share
                         on[t, 0] += count - share
+
+            # M-step: shares of these rows, with SMOOTH rows added to each state.
             prior = (on_total + SMOOTH) / (total + 2.0 * SMOOTH)
             for t in range(k):
                 table[t, 0] = (on[t, 0] + SMOOTH) / (total - on_total + 2.0 * SMOOTH)
                 table[t, 1] = (on[t, 1] + SMOOTH) / (on_total + 2.0 * SMOOTH)
+
             rise = np.inf if by_weight else new_loglik - loglik
             loglik = -np.inf if by_weight else new_loglik
             if is_last and rise <= tolerance:
                 break
+
         if not is_last and loglik > best_loglik:
-            best_prior, best_loglik = prior, loglik
+            best_prior = prior
+            best_loglik = loglik
             for t in range(k):
-                best[t, 0], best[t, 1] = table[t, 0], table[t, 1]
+                best_table[t, 0] = table[t, 0]
+                best_table[t, 1] = table[t, 1]
     return prior, loglik
 
 
@@ -215,6 +229,7 @@ def fit_join(fixed: Array, counts: Array, table: Array) -> float:
     rate = (on + SMOOTH) / (total + 2.0 * SMOOTH)
     table[0] = rate
     table[1] = rate
+
     loglik = -np.inf
     for _ in range(MAX_STEPS):
         new_loglik = 0.0
@@ -234,6 +249,7 @@ def fit_join(fixed: Array, counts: Array, table: Array) -> float:
                 if x:
                     count_on[1] += share
                     count_on[0] += count - share
+
         if new_loglik - loglik <= TOLERANCE:
             return new_loglik
         loglik = new_loglik
@@ -266,28 +282,42 @@ def fit_split(fixed: Array, counts: Array, restarts: Int, key: Int, table: Array
             mean_x += counts[f, wx] * (wx & 1)
     mean_w = (mean_w + SMOOTH) / (total + 2.0 * SMOOTH)
     mean_x = (mean_x + SMOOTH) / (total + 2.0 * SMOOTH)
-    best_loglik, loglik = -np.inf, -np.inf
-    best = np.empty((3, 2))
-    z_of_y, joint = np.empty((2, 2)), np.empty((2, 2))
-    on_w, on_x = np.empty(2), np.empty(2)
+
+    best_loglik = -np.inf
+    loglik = -np.inf
+    best_table = np.empty((3, 2))
+    z_of_y = np.empty((2, 2))  # expected rows by state of Y and Z
+    on_w = np.empty(2)  # expected rows with W on, by state of Z
+    on_x = np.empty(2)
+    joint = np.empty((2, 2))  # P(Y=y, Z=z, f, w, x)
     for start in range(restarts + 1):
         is_last = start == restarts
+
         # Z follows Y closely in the first start and to a random degree in the others; W and X follow Z.
         follow = 0.9 if start == 0 else random_unit(key, 4 * start)
         lift_w = 0.8 if start == 0 else random_unit(key, 4 * start + 1)
         lift_x = 0.8 if start == 0 else random_unit(key, 4 * start + 2)
-        table[0, 0], table[0, 1] = (1.0 - follow) * min(mean_w, mean_x) + 1e-3, follow
-        table[1, 0], table[1, 1] = mean_w * (1.0 - lift_w), mean_w + (1.0 - mean_w) * lift_w
-        table[2, 0], table[2, 1] = mean_x * (1.0 - lift_x), mean_x + (1.0 - mean_x) * lift_x
+        table[0, 0] = (1.0 - follow) * min(mean_w, mean_x) + 1e-3
+        table[0, 1] = follow
+        table[1, 0] = mean_w * (1.0 - lift_w)
+        table[1, 1] = mean_w + (1.0 - mean_w) * lift_w
+        table[2, 0] = mean_x * (1.0 - lift_x)
+        table[2, 1] = mean_x + (1.0 - mean_x) * lift_x
         if is_last:  # continue the best start
             for k in range(3):
-                table[k, 0], table[k, 1] = best[k, 0], best[k, 1]
+                table[k, 0] = best_table[k, 0]
+                table[k, 1] = best_table[k, 1]
+
         loglik = -np.inf
         for _ in range(MAX_STEPS if is_last else TRIAL_STEPS + 1):
             new_loglik = 0.0
             for z in range(fixed.shape[0]):
-                z_of_y[0, z], z_of_y[1, z] = 0.0, 0.0
-                on_w[z], on_x[z] = 0.0, 0.0
+                z_of_y[0, z] = 0.0
+                z_of_y[1, z] = 0.0
+                on_w[z] = 0.0
+                on_x[z] = 0.0
+
+            # E-step: P(Y, Z | f, w, x) of each cell, times its rows.
             for wx in range(counts.shape[0]):
                 w = wx >> 1
                 x = wx & 1
@@ -310,6 +340,8 @@ def fit_split(fixed: Array, counts: Array, restarts: Int, key: Int, table: Array
                             z_of_y[y, z] += share
                             on_w[z] += w * share
                             on_x[z] += x * share
+
+            # M-step.
             for y in range(fixed.shape[0]):
                 total = z_of_y[y, 0] + z_of_y[y, 1] + 2.0 * SMOOTH
                 table[0, y] = (z_of_y[y, 1] + SMOOTH) / total
@@ -317,14 +349,17 @@ def fit_split(fixed: Array, counts: Array, restarts: Int, key: Int, table: Array
                 total = z_of_y[0, z] + z_of_y[1, z] + 2.0 * SMOOTH
                 table[1, z] = (on_w[z] + SMOOTH) / total
                 table[2, z] = (on_x[z] + SMOOTH) / total
+
             rise = new_loglik - loglik
             loglik = new_loglik
             if is_last and rise <= TOLERANCE:
                 break
+
         if not is_last and loglik > best_loglik:
             best_loglik = loglik
             for k in range(3):
-                best[k, 0], best[k, 1] = table[k, 0], table[k, 1]
+                best_table[k, 0] = table[k, 0]
+                best_table[k, 1] = table[k, 1]
     return loglik
 
 
@@ -350,10 +385,10 @@ def _best_candidate(
             for t in range(n_members):
                 inside = inside or members[t] == j
             if alive[j] and not inside:
-                value = gain[member, place[k]]
-                if value > best_gain or (value == best_gain and j < best):
+                n_information = gain[member, place[k]]
+                if n_information > best_gain or (n_information == best_gain and j < best):
                     best = np.int64(j)
-                    best_gain = value
+                    best_gain = n_information
                     closest = k
                 break
             place[k] += 1
@@ -382,8 +417,8 @@ def _fixed_pair(prior: float, table: Array, first: Int, second: Int, out: Array)
     """P(Y=y, f) for the four values f of two members: (2, 4)."""
     for y in range(2):
         for f in range(4):
-            both = chance(table[first, y], f >> 1) * chance(table[second, y], f & 1)
-            out[y, f] = chance(prior, y) * both
+            given_y = chance(table[first, y], f >> 1) * chance(table[second, y], f & 1)
+            out[y, f] = chance(prior, y) * given_y
 
 
 @kernel
@@ -404,11 +439,17 @@ def one_latent_suffices(
     members and rows; members other than W contribute equally to both, through the patterns' ratios. ``table`` are the
     members' tables (at least k, 2); ``joined`` (2,) is filled with P(X=1|Y) of M1.
     """
-    first, second = np.int64(0), np.int64(1)
-    cells, fixed, split = np.empty((4, 4)), np.empty((2, 4)), np.empty((3, 2))
+    first = np.int64(0)
+    second = np.int64(1)
+    cells = np.empty((4, 4))
+    fixed = np.empty((2, 4))
+    split = np.empty((3, 2))
+
+    # M1.
     _fixed_pair(prior, table, first, second, fixed)
     _pair_cells(patterns, n_patterns, first, second, np.int64(2), cells)
     fit_join(fixed, cells, joined)
+
     # M2 keeps the tables of two members fixed; W cannot be one of them.
     if closest == first:
         first = np.int64(2)
@@ -417,26 +458,31 @@ def one_latent_suffices(
     _fixed_pair(prior, table, first, second, fixed)
     _pair_cells(patterns, n_patterns, first, second, closest, cells)
     fit_split(fixed, cells, options.em_restarts, key, split)
-    one = np.empty((2, 2, 2))
-    two = np.zeros((2, 2, 2))
+
+    # P(W=w, X=x, Y=y) in both models.
+    joint_one = np.empty((2, 2, 2))
+    joint_two = np.zeros((2, 2, 2))
     for w in range(2):
         for x in range(2):
             for y in range(2):
                 weight = chance(prior, y)
-                one[w, x, y] = weight * chance(table[closest, y], w) * chance(joined[y], x)
+                joint_one[w, x, y] = weight * chance(table[closest, y], w) * chance(joined[y], x)
                 for z in range(2):
                     of_z = chance(split[0, y], z) * chance(split[1, z], w) * chance(split[2, z], x)
-                    two[w, x, y] += weight * of_z
+                    joint_two[w, x, y] += weight * of_z
+
+    # The difference of the log-likelihoods, over all rows: the ratio of a pattern without W's part in it is that of the
+    # other members, and the same in both.
     advantage = 0.0
     for p in range(n_patterns):
         w = bit(patterns.bits[p], closest)
-        own = chance(table[closest, 1], w) / chance(table[closest, 0], w)
-        rest = patterns.ratio[p] / own
+        of_closest = chance(table[closest, 1], w) / chance(table[closest, 0], w)
+        of_others = patterns.ratio[p] / of_closest
         for x in range(2):
             rows = patterns.on[p] if x else patterns.n[p] - patterns.on[p]
             if rows > 0:
-                better = two[w, x, 0] + rest * two[w, x, 1]
-                plain = one[w, x, 0] + rest * one[w, x, 1]
+                better = joint_two[w, x, 0] + of_others * joint_two[w, x, 1]
+                plain = joint_one[w, x, 0] + of_others * joint_one[w, x, 1]
                 advantage += rows * np.log(better / plain)
     return bool(advantage <= np.log(n_rows) + options.ud_threshold)
 
@@ -454,17 +500,17 @@ def fit_pair(patterns: Patterns, n_patterns: Int, positions: Array, table: Array
         bits = patterns.bits[p]
         n[bit(bits, positions[0]), bit(bits, positions[1])] += patterns.n[p]
     total = n[0, 0] + n[0, 1] + n[1, 0] + n[1, 1]
-    together = n[1, 1] * n[0, 0] >= n[1, 0] * n[0, 1]
-    both = (n[1, 1] if together else n[1, 0]) + 0.5
-    on_a = n[1, 0] + n[1, 1] + 0.5
-    on_b = (n[0, 1] + n[1, 1] if together else n[0, 0] + n[1, 0]) + 0.5
+    is_positive = n[1, 1] * n[0, 0] >= n[1, 0] * n[0, 1]
+    n_both = (n[1, 1] if is_positive else n[1, 0]) + 0.5
+    n_a = n[1, 0] + n[1, 1] + 0.5
+    n_b = (n[0, 1] + n[1, 1] if is_positive else n[0, 0] + n[1, 0]) + 0.5
     low = 0.5 / total
     table[0, 0] = low
-    table[0, 1] = min(max(both / on_b, low), 1.0 - low)
-    given = min(max(both / on_a, low), 1.0 - low)
-    table[1, 0] = low if together else 1.0 - low
-    table[1, 1] = given if together else 1.0 - given
-    return float(min(max(on_a * on_b / (both * total), low), 1.0 - low))
+    table[0, 1] = min(max(n_both / n_b, low), 1.0 - low)
+    second_rate = min(max(n_both / n_a, low), 1.0 - low)
+    table[1, 0] = low if is_positive else 1.0 - low
+    table[1, 1] = second_rate if is_positive else 1.0 - second_rate
+    return float(min(max(n_a * n_b / (n_both * total), low), 1.0 - low))
 
 
 @kernel
@@ -494,7 +540,9 @@ def grow_island(
     """
     n_rows, (col_start, col_items), _, gain, _, _ = state
     bits, count, on, ratio = patterns
-    bits[0], count[0], ratio[0] = 0, n_rows, 1.0  # new patterns copy the ratio
+    bits[0] = 0
+    count[0] = n_rows
+    ratio[0] = 1.0  # new patterns copy the ratio
     n_patterns: Int = np.int64(1)
     place = np.zeros(members.size, np.int32)
     prior = 0.5
@@ -505,6 +553,7 @@ def grow_island(
     exhausted: Int = np.int64(-1)
     candidate = seed_a
     while True:
+        # In how many rows of each pattern the candidate is on, and whether it may join.
         for p in range(n_patterns):
             on[p] = 0
         for t in range(col_start[candidate], col_start[candidate + 1]):
@@ -525,7 +574,9 @@ def grow_island(
                 child[p] = p
             else:
                 child[p] = length
-                bits[length], count[length], ratio[length] = bits[p], on[p], ratio[p]
+                bits[length] = bits[p]
+                count[length] = on[p]
+                ratio[length] = ratio[p]
                 count[p] -= on[p]
                 length += 1
             bits[child[p]] |= np.uint64(1) << np.uint64(n_members)
@@ -533,10 +584,14 @@ def grow_island(
         for t in range(col_start[candidate], col_start[candidate + 1]):
             pattern_of[col_items[t]] = child[pattern_of[col_items[t]]]
         members[n_members] = candidate
-        table[n_members, 0], table[n_members, 1] = joined[0], joined[1]
+        table[n_members, 0] = joined[0]
+        table[n_members, 1] = joined[1]
         n_members += 1
+
+        # Three members determine the model; from then on the ratios of the patterns are kept.
         if n_members == 3:
-            positions, steps = np.arange(3), np.int64(MAX_STEPS)
+            positions = np.arange(3)
+            steps = np.int64(MAX_STEPS)
             prior, _ = fit_members(
                 patterns, n_patterns, positions, options.em_restarts, key, prior, table, steps
             )
@@ -547,6 +602,7 @@ def grow_island(
                     value = ratio[p] * chance(table[k, 1], x) / chance(table[k, 0], x)
                     ratio[p] = min(max(value, 1.0 / RATIO_BOUND), RATIO_BOUND)
 
+        # The next candidate.
         if n_members == 1:
             candidate = seed_b
             continue
@@ -561,6 +617,8 @@ def grow_island(
     for k in range(n_members):
         for t in range(col_start[members[k]], col_start[members[k] + 1]):
             pattern_of[col_items[t]] = 0
+
+    # If the test failed, the member closest to the candidate leaves: it belongs with the candidate.
     positions = np.arange(n_members)
     if dropped >= 0:
         n_members -= 1
@@ -568,10 +626,13 @@ def grow_island(
         for k in range(dropped, n_members):
             positions[k] = k + 1
             members[k] = members[k + 1]
-            table[k, 0], table[k, 1] = table[k + 1, 0], table[k + 1, 1]
+            table[k, 0] = table[k + 1, 0]
+            table[k, 1] = table[k + 1, 1]
+
     if n_members == 2:
         prior = fit_pair(patterns, n_patterns, positions, table)
     else:
-        starts, steps = np.int64(0), np.int64(REFIT_STEPS)
+        starts = np.int64(0)
+        steps = np.int64(REFIT_STEPS)
         prior, _ = fit_members(patterns, n_patterns, positions, starts, key, prior, table, steps)
     return n_members, prior, exhausted

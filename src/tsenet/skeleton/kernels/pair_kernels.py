@@ -47,27 +47,27 @@ def information(n11: Int, n_i: Int, n_j: Int, xlogx: Array) -> float:
     n_rows = xlogx.size - 1
     cells = (xlogx[n11] + xlogx[n_rows - n_i - n_j + n11]) + (xlogx[n_i - n11] + xlogx[n_j - n11])
     margins = (xlogx[n_i] + xlogx[n_rows - n_i]) + (xlogx[n_j] + xlogx[n_rows - n_j])
-    value: float = (cells - margins) + xlogx[n_rows]
-    return max(0.0, value)
+    n_information: float = (cells - margins) + xlogx[n_rows]
+    return max(0.0, n_information)
 
 
 @kernel
-def _offer(values: Array, indices: Array, size: Int, value: float, index: Int) -> Int:
+def _offer(gains: Array, indices: Array, size: Int, gain: float, index: Int) -> Int:
     """Put a partner in its place in the list of the best: more information first, then the smaller index."""
     place = size
     while place > 0:
-        before = place - 1
-        if values[before] > value or (values[before] == value and indices[before] < index):
+        previous = place - 1
+        if gains[previous] > gain or (gains[previous] == gain and indices[previous] < index):
             break
-        if place < values.size:
-            values[place] = values[before]
-            indices[place] = indices[before]
-        place = before
-    if place == values.size:
+        if place < gains.size:
+            gains[place] = gains[previous]
+            indices[place] = indices[previous]
+        place = previous
+    if place == gains.size:
         return size
-    values[place] = value
+    gains[place] = gain
     indices[place] = index
-    return min(size + 1, values.size)
+    return min(size + 1, gains.size)
 
 
 @kernel
@@ -87,7 +87,9 @@ def best_partners(
     """
     row_start, row_items = data.rows
     col_start, col_items = data.columns
-    n_on, xlogx, alive = data.n_on, data.xlogx, data.alive
+    n_on = data.n_on
+    xlogx = data.xlogx
+    alive = data.alive
     n_rows = np.int64(xlogx.size - 1)
     n_all = n_on.size
     n_best = best.shape[1]
@@ -97,7 +99,9 @@ def best_partners(
         i = variables[b]
         own = data.own[i]
         n_i = col_start[i + 1] - col_start[i]
-        values, partners = best_value[b], best[b]
+        gains, partners = best_value[b], best[b]
+
+        # In how many rows each other variable is on together with i.
         n_touched = 0
         if data.joint.shape[0] > 0:
             for j in range(n_all):
@@ -114,6 +118,8 @@ def best_partners(
                         touched[n_touched] = j
                         n_touched += 1
                     counts[j] += 1
+
+        # Those that share a row, …
         size = np.int64(0)
         for t in range(n_touched):
             j = touched[t]
@@ -121,18 +127,20 @@ def best_partners(
                 continue
             if data.positive and n_rows * counts[j] <= n_i * n_on[j]:
                 continue
-            value = information(counts[j], n_i, n_on[j], xlogx)
-            if size < n_best or value >= values[n_best - 1]:
-                size = _offer(values, partners, size, value, j)
+            gain = information(counts[j], n_i, n_on[j], xlogx)
+            if size < n_best or gain >= gains[n_best - 1]:
+                size = _offer(gains, partners, size, gain, j)
+        # … and those that do not.
         for j in data.frequent_first:
             if counts[j] > 0 or j == own:
                 continue
-            value = information(np.int32(0), n_i, n_on[j], xlogx)
-            if size == n_best and value < values[n_best - 1]:
+            gain = information(np.int32(0), n_i, n_on[j], xlogx)
+            if size == n_best and gain < gains[n_best - 1]:
                 break
-            size = _offer(values, partners, size, value, j)
+            size = _offer(gains, partners, size, gain, j)
+
         for t in range(size, n_best):
-            values[t] = 0.0
+            gains[t] = 0.0
             partners[t] = -1
         shared[b] = counts[partners[0]] if size > 0 else 0
         for t in range(n_touched):
