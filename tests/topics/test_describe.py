@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 from scipy.special import xlogy
 
-from tests.topics.planted import N_THEMES, N_TOPICS, N_WORDS
+from tests.topics.planted import N_THEMES, N_TOPICS, N_WORDS, planted
 from tests.topics.trees import WORDS, make_tree
 from tsenet.data import BinaryRule, Table
 from tsenet.data.binary import BinaryRows
@@ -33,9 +33,10 @@ def describe(hierarchy: TopicHierarchy, rows: BinaryRows) -> TopicDescription:
     return describe_hierarchy(hierarchy, rows, words, ids)
 
 
-def test_words_describe_topics_and_are_not_repeated_below(
-    learned: TopicHierarchy, rows: BinaryRows
-) -> None:
+def test_words_describe_topics_and_are_not_repeated_below() -> None:
+    rows, _ = planted(longest=6.0)
+    assert np.median(np.diff(rows.indptr)) > 15
+    learned = learn_hierarchy(rows, (N_THEMES, N_THEMES * N_TOPICS))
     described = describe(learned, rows)
     n_topical = N_THEMES * N_TOPICS * N_WORDS
     low, top = np.split(described.words[:, :10], [learned.sizes[0]])
@@ -50,6 +51,18 @@ def test_words_describe_topics_and_are_not_repeated_below(
     shares = [dense[~present, low[0, 0]].mean(), dense[present, low[0, 0]].mean()]
     assert described.word_shares[0, 0] == pytest.approx(shares)
     assert described.share[0] == present.mean()
+
+
+def test_short_documents_repeat_the_words_of_the_topic_above(
+    learned: TopicHierarchy, rows: BinaryRows
+) -> None:
+    assert np.median(np.diff(rows.indptr)) < 15
+    described = describe(learned, rows)
+    low = range(learned.sizes[0])
+    words = [
+        set(described.words[k, :10]) & set(described.words[learned.parent[k], :10]) for k in low
+    ]
+    assert all(words)
 
 
 def test_one_definition_of_information_coherence_and_ties(
@@ -160,7 +173,9 @@ def test_figures_from_data_are_shares_of_documents() -> None:
 def test_titles() -> None:
     tree = make_tree(3, positive=True)
     for topic in every_topic(topic_tree(tree)):
-        assert topic.title == ", ".join(word.word for word in topic.words[:3])
+        words = {word.word for word in topic.words}
+        assert set(topic.title.split(", ")) <= words
+        assert len(topic.title.split(", ")) == min(3, len(words))
 
 
 def test_a_tree_without_latents() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations, pairwise
@@ -43,18 +43,19 @@ from tsenet.explain.scores import hierarchy_scores
 from tsenet.progress import as_progress
 from tsenet.skeleton.tree import LatentTree, latent_names
 from tsenet.store.files import arrays_under
-from tsenet.topics.describe import TopicDescription, describe_hierarchy
+from tsenet.topics.describe import N_TYPICAL, TopicDescription, describe_hierarchy
 from tsenet.topics.hierarchy import TopicHierarchy
 from tsenet.topics.mixture import contradicted, learn_hierarchy, update
-from tsenet.topics.presence import PRESENT, shares
+from tsenet.topics.presence import PRESENT, shares, strongest_rows
+from tsenet.topics.titles import count_phrases
 from tsenet.topics.topic import Topic, TopicView, choose_topics, every_topic, view_topics
 
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
 
 _MIN_GROUPED = 0.05  # fit() warns if a smaller share of the words is in topics
-_LABEL_WORDS = 3
 _LEAST = 0.01  # smaller strengths of topics are left out
+_PHRASE_TEXTS = 5_000  # texts in which phrases are looked for: a second where all would take ten
 _DRAWN = 20_000  # documents of a folder that topics are learned from
 # fit() warns of documents with a median of this many known words, if there are many different ones.
 _SHORT, _MANY_WORDS = 4, 300
@@ -158,6 +159,7 @@ class TopicModel(SavedEstimator):
     _pins: list[_Start]  # topics that fit keeps
     _selection: tuple[str, ...] | None  # ids of the topics that reduce() chose
     _rows: BinaryRows | None  # the documents of fit; None in a model from a file
+    _phrases: dict[tuple[int, int], int]  # pairs of words that are phrases in the texts
     _strengths: Any  # of the topics in these documents; None until they are needed
 
     def __init__(
@@ -217,9 +219,11 @@ class TopicModel(SavedEstimator):
             with in_blocks(texts) as blocks, as_progress(self.progress) as report:
                 drawn = blocks.sample(_DRAWN, seed_sequence(self.random_state), report)
                 self.vectorizer_ = folder_of(blocks).vectorizer()
+                self._phrases = {}
                 return self._fit_counts(drawn, blocks.n_rows)
         texts = list(texts) if isinstance(texts, Iterator) else texts
         self.vectorizer_, table = self._learn_words(texts)
+        self._phrases = self._phrases_in(texts)
         return self._fit_counts(table)
 
     def _learn_words(self, texts: Any) -> tuple[CountVectorizer | None, Table]:
@@ -253,6 +257,20 @@ class TopicModel(SavedEstimator):
                 expected += f"; of a data frame give one column, such as frame[{table.names[0]!r}]"
             raise DataError(expected)
         return None, table
+
+    def _phrases_in(self, texts: Any) -> dict[tuple[int, int], int]:
+        """Pairs of words that are phrases in texts, by their columns; none of a table of counts."""
+        if not are_texts(texts) or self.vectorizer_ is None:
+            return {}
+        step = -(-len(texts) // _PHRASE_TEXTS)
+        return count_phrases(self._split(list(texts)[::step]), self.vectorizer_.vocabulary_)
+
+    def _split(self, texts: Iterable[Any]) -> Iterator[list[str]]:
+        """The words of texts, in order."""
+        assert self.vectorizer_ is not None
+        clean = self.vectorizer_.build_preprocessor()
+        split = self.vectorizer_.build_tokenizer()
+        return (split(clean(text if isinstance(text, str) else "")) for text in texts)
 
     def _counted(self, texts: Any, stop_words: Any) -> tuple[CountVectorizer, Table]:
         vectorizer = word_vectorizer(
@@ -330,7 +348,13 @@ class TopicModel(SavedEstimator):
             if name in topic
         }
         return describe_hierarchy(
-            self._hierarchy, rows, self.vocabulary_, ids, n_shown=self.top_words, seeds=seeds
+            self._hierarchy,
+            rows,
+            self.vocabulary_,
+            ids,
+            n_shown=self.top_words,
+            seeds=seeds,
+            phrases=self._phrases,
         )
 
     def _warn_about_contradicted_seeds(self, rows: BinaryRows, seeds: Sequence[_Start]) -> None:
@@ -539,6 +563,49 @@ class TopicModel(SavedEstimator):
         self._labels = self._labels | {name: str(label) for name, label in labels.items()}
         self._clear_cache()
         return self.pin(labels)
+
+    def label_with(
+        self,
+        function: Callable[[list[str], list[str]], str],
+        texts: Sequence[str] | None = None,
+        *,
+        n_documents: int = N_TYPICAL,
+    ) -> Self:
+        """Title the topics shown with a function of yours, such as one that asks a language model; no topic is pinned.
+
+        Parameters
+        ----------
+        function : callable
+            Takes the words of a topic, best first, and its typical documents; returns a title. An empty title leaves
+            the topic its own.
+        texts : sequence of str, optional
+            Texts among which the typical documents are; without them the function gets none.
+        n_documents : int, default=3
+            Maximum number of typical documents.
+
+        Returns
+        -------
+        TopicModel
+            The model itself.
+        """
+        check_is_fitted(self, "binary_rule_")
+        typical: dict[str, list[str]] = {topic.name: [] for topic in self._shown}
+        if texts is not None:
+            texts = list(texts)
+            rows, _ = strongest_rows(self._strengths_of(self._rows_of(texts)), n_documents)
+            for name in typical:
+                of_topic = rows[self._column(name)]
+                typical[name] = [texts[row] for row in of_topic.tolist() if row >= 0]
+        for topic in self._shown:
+            title = function([word.word for word in topic.words], typical[topic.name])
+            if not isinstance(title, str):
+                raise DataError(
+                    f"the function must return a title, not {title!r}, for {topic.title!r}"
+                )
+            if title.strip():
+                self._labels[topic.name] = title.strip()
+        self._clear_cache()
+        return self
 
     def pin(self, topics: Iterable[str]) -> Self:
         """Keep topics when the model is fitted again: their words then start a topic of the same level.
@@ -825,8 +892,7 @@ class TopicModel(SavedEstimator):
         texts = list(texts) if isinstance(texts, Iterator) else texts
         rows, tokens = self._rows_of(texts), None
         if are_texts(texts) and self.vectorizer_ is not None:
-            clean, split = self.vectorizer_.build_preprocessor(), self.vectorizer_.build_tokenizer()
-            tokens = (split(clean(text or "")) for text in texts)
+            tokens = self._split(texts)
         present = self._strengths_of(rows)[:, self._columns(None)] >= PRESENT
         scores = hierarchy_scores(self.view_.topics, self._word_table(rows), present, tokens=tokens)
         frame = pd.DataFrame(scores)
@@ -954,6 +1020,8 @@ class TopicModel(SavedEstimator):
             "rule": self.binary_rule_.to_dict(),
             **vectorizer_parts(self, self.vocabulary_),
             "ids": list(self._description.ids),
+            "titles": list(self._description.title),
+            "phrases": [[*pair, count] for pair, count in self._phrases.items()],
             "labels": dict(self._labels),
             "pins": [[pin.level, pin.label, list(pin.words)] for pin in self._pins],
             "seeded": {name: list(words) for name, words in self._seed_words.items()},
@@ -978,8 +1046,17 @@ class TopicModel(SavedEstimator):
             arrays_under("topics", arrays), len(model.vocabulary_)
         )
         model._description = TopicDescription.from_parts(
-            arrays_under("facts", arrays), model._hierarchy, model.vocabulary_, ids
+            arrays_under("facts", arrays),
+            model._hierarchy,
+            model.vocabulary_,
+            ids,
+            [str(title) for title in meta["titles"]],
         )
+        model._phrases = {(int(a), int(b)): int(count) for a, b, count in meta["phrases"]}
+        if not {word for pair in model._phrases for word in pair} <= set(
+            range(len(model.vocabulary_))
+        ):
+            raise ValueError("a phrase has a word that is not in the vocabulary")
         chosen = meta["selection"]
         model._labels = {str(name): str(label) for name, label in meta["labels"].items()}
         model._seed_words = {
@@ -1135,7 +1212,7 @@ def _known_starts(
                 "Add more frequent words, or enlarge the vocabulary (n_words, min_documents)"
             )
         warnings.warn(
-            f"the pinned topic {start.label or ', '.join(start.words[:_LABEL_WORDS])!r} is not kept: {message}",
+            f"the pinned topic {start.label or ', '.join(start.words[:3])!r} is not kept: {message}",
             stacklevel=5,  # where fit() was called
         )
     missing = [word for start in starts for word in start.words if word not in vocabulary]

@@ -339,7 +339,7 @@ def _percent(share: float) -> str:
 
 def _further_words(topic: Any, length: int) -> str:
     """Words of a topic that are not in its label."""
-    named = set(topic["label"].split(", "))
+    named = set(topic["label"].replace(",", " ").split())
     return _cut(", ".join(word for word, _ in topic["words"] if word not in named), length)
 
 

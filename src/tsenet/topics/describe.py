@@ -60,6 +60,8 @@ class TopicDescription:
         The topic of the level above that each topic belongs to; −1 in the top level.
     member_of : int64 (V,)
         The topic of level 1 that each word belongs to; −1 for none.
+    title : tuple of str
+        A few of the words that describe each topic, chosen to name its documents.
     tie : float64 (V + L,)
         Log-odds of each word and each topic with the topic above it, less those without; 0 where there is none.
     share : float64 (L,)
@@ -85,6 +87,7 @@ class TopicDescription:
     level: Ints
     parent: Ints
     member_of: Ints
+    title: tuple[str, ...]
     tie: Floats
     share: Floats
     information: Floats
@@ -149,7 +152,6 @@ class TopicDescription:
             The user's titles of topics, by id.
         """
         words = [self.words_of(topic, n_words) for topic in range(len(self.ids))]
-        title_of = titles(words, self.parent.tolist())
         below: dict[int, list[Topic]] = defaultdict(list)
 
         def largest_first(topic: int) -> list[Topic]:
@@ -160,7 +162,7 @@ class TopicDescription:
             made = Topic(
                 name=name,
                 level=int(self.level[topic]),
-                title=(labels or {}).get(name) or title_of[topic],
+                title=(labels or {}).get(name) or self.title[topic],
                 size=float(self.share[topic]),
                 words=words[topic],
                 children=tuple(largest_first(topic)),
@@ -183,6 +185,7 @@ class TopicDescription:
         hierarchy: TopicHierarchy,
         vocabulary: Sequence[str],
         ids: Sequence[str],
+        title: Sequence[str],
     ) -> Self:
         """Rebuild the description of a hierarchy from :meth:`to_parts`, checked.
 
@@ -191,9 +194,12 @@ class TopicDescription:
         ValueError
             If an array does not fit.
         """
+        if len(title) != len(ids):
+            raise ValueError(f"{len(title)} titles do not fit {len(ids)} topics")
         limits = _limits(len(vocabulary), len(ids))
         measured = {name: limit.check(name, arrays[name]) for name, limit in limits.items()}
-        return cls(tuple(vocabulary), tuple(ids), *_structure(hierarchy), **measured)
+        structure = _structure(hierarchy)
+        return cls(tuple(vocabulary), tuple(ids), *structure, title=tuple(title), **measured)
 
 
 def _limits(n_words: int, n_topics: int) -> dict[str, Limits]:
@@ -223,6 +229,7 @@ def describe_hierarchy(
     *,
     n_shown: int = 10,
     seeds: Mapping[int, Sequence[int]] | None = None,
+    phrases: Mapping[tuple[int, int], int] | None = None,
 ) -> TopicDescription:
     """Describe the topics of a hierarchy by documents; no topic repeats the first words of those above it.
 
@@ -237,6 +244,8 @@ def describe_hierarchy(
         How many words of a topic are not repeated below it; coherence is that of as many.
     seeds : mapping of int to sequence of int, optional
         Words that topics have in any case, first.
+    phrases : mapping of (int, int) to int, optional
+        Those of :func:`tsenet.topics.titles.count_phrases`.
     """
     counted = _count(hierarchy, rows)
     words, score = rank_words(hierarchy, counted.words, n_shown, STORED_WORDS, seeds or {})
@@ -245,25 +254,34 @@ def describe_hierarchy(
     word_share = rows.counts() / max(1, rows.n_rows)
     both = counted.n_both / max(1, rows.n_rows)  # (V, L)
     information = binary_information(both, word_share[:, None], share[None, :])
-    coherence = topic_coherence(words[:, :n_shown], rows)
+    word_shares = _word_shares(
+        words,
+        both=np.take_along_axis(counted.n_both.T, np.maximum(words, 0), axis=1),
+        n_word=rows.counts()[words],
+        n_topic=counted.n_present[:, None],
+        n_rows=rows.n_rows,
+    )
 
     return TopicDescription(
         tuple(vocabulary),
         tuple(ids),
         *_structure(hierarchy),
+        title=titles(
+            vocabulary,
+            words,
+            word_shares,
+            n_shown,
+            documents=counted.words.documents,
+            strengths=counted.strengths,
+            phrases=phrases,
+        ),
         tie=_ties(hierarchy, counted, rows),
         share=share,
         information=information.sum(axis=0),
-        coherence=coherence,
+        coherence=topic_coherence(words[:, :n_shown], rows),
         words=words,
         score=score,
-        word_shares=_word_shares(
-            words,
-            both=np.take_along_axis(counted.n_both.T, np.maximum(words, 0), axis=1),
-            n_word=rows.counts()[words],
-            n_topic=counted.n_present[:, None],
-            n_rows=rows.n_rows,
-        ),
+        word_shares=word_shares,
         word_share=word_share,
         typical=strongest_rows(counted.strengths, N_TYPICAL)[0],
     )
@@ -454,6 +472,7 @@ def describe_tree(
         level=tree.level[n_observed:].astype(np.int64),
         parent=np.where(above[n_observed:] >= 0, above[n_observed:] - n_observed, -1),
         member_of=np.where(above[:n_observed] >= 0, above[:n_observed] - n_observed, -1),
+        title=titles(tree.names, words, word_shares, n_words),
         tie=np.where(above >= 0, odds[:, 1] - odds[:, 0], 0.0),
         share=marginal[n_observed:],
         information=np.bincount(pairs.topic, pairs.information, tree.n_latents).astype(np.float64),
@@ -478,17 +497,26 @@ def _measured(
     share = shares(strengths)
     words = by_model.words
     n_both = _words_with_topics(tree, rows, strengths)  # (levels, V)
+    word_shares = _word_shares(
+        words,
+        both=n_both[by_model.level[:, None] - 1, words],
+        n_word=rows.counts()[words],
+        n_topic=np.rint(share * rows.n_rows)[:, None],
+        n_rows=rows.n_rows,
+    )
     return replace(
         by_model,
+        title=titles(
+            tree.names,
+            words,
+            word_shares,
+            words.shape[1],
+            documents=sp.csc_array(rows.to_csr()),
+            strengths=strengths,
+        ),
         share=share,
         coherence=topic_coherence(words, rows),
-        word_shares=_word_shares(
-            words,
-            both=n_both[by_model.level[:, None] - 1, words],
-            n_word=rows.counts()[words],
-            n_topic=np.rint(share * rows.n_rows)[:, None],
-            n_rows=rows.n_rows,
-        ),
+        word_shares=word_shares,
         word_share=rows.counts() / max(1, rows.n_rows),
         typical=strongest_rows(strengths, N_TYPICAL)[0],
     )

@@ -1,8 +1,8 @@
 """The words that describe the topics of a hierarchy.
 
 They are frequent in the documents of the topic, less so elsewhere, common to the topics below it if there are any, and
-occur in the same documents as each other and as the words of the topic above. No topic repeats a word of one above it,
-and topics of a level compete for words.
+occur in the same documents as each other and as the words of the topic above. Topics of a level compete for words. No
+topic repeats a word of one above it, unless documents are short: then those words are all that names it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,10 @@ _MIN_WORDS = 3  # of a topic, even if they repeat words of one above it
 # How much a word counts more if it occurs in the documents of its topic's others, and the NPMI that is enough: words
 # that always occur together are fixed phrases and signatures, not better words.
 _COHERENCE, _ENOUGH = 4.0, 0.3
+# Documents with a median of fewer known words are short: of titles of five words, a topic that may not repeat words of
+# the topic above shows what is left over, of abstracts what is special. NPMI of the lowest topics of DBLP's titles is
+# −.28, with repeated words −.16; of M10's −.21 and −.11.
+_SHORT = 15
 _JOINT_FLOOR = 1e-9  # documents that words that never meet are taken to share: a finite logarithm
 _EVENNESS_PRIOR = 0.1  # of a word's rate in the level, added to its rates in the topics below
 
@@ -74,7 +78,7 @@ def rank_words(
     hierarchy : TopicHierarchy
     words_of : WordMass
     n_shown : int
-        How many words of a topic are not repeated below it.
+        How many words of a topic are not repeated below it, unless documents are short.
     n_words : int
         Maximum number of words of a topic, W.
     seeds : mapping of int to sequence of int
@@ -83,6 +87,7 @@ def rank_words(
     n_topics = sum(hierarchy.sizes)
     words = np.full((n_topics, n_words), -1)
     score = np.zeros((n_topics, n_words))
+    are_short = np.median(np.diff(words_of.documents.tocsr().indptr)) < _SHORT
 
     for level in reversed(hierarchy.levels):  # from the top down: no topic repeats one above it
         fit = _fit(hierarchy, words_of, level)
@@ -96,7 +101,8 @@ def rank_words(
                 own = of_topic.copy()
 
             above = words[hierarchy.ancestors(topic), :n_shown]  # (levels above, W)
-            own[above[above >= 0]] = 0.0
+            if not are_short:
+                own[above[above >= 0]] = 0.0
             parent = above[0][above[0] >= 0] if len(above) else np.empty(0, np.int64)
 
             best = _candidates(own, of_topic, n_words)
