@@ -68,7 +68,9 @@ class Progress:
             Number of steps; None if unknown.
         """
         self.finish()
-        self._stage, self._done, self._total = stage, 0, total
+        self._stage = stage
+        self._done = 0
+        self._total = total
         self._started = time.perf_counter()
         logger.debug("%s: started%s", stage, "" if total is None else f", {total} steps")
         self._call(total)
@@ -170,7 +172,8 @@ class BarProgress(Progress):
         self._close("")
 
     def _close(self, note: str) -> None:
-        bar, self._bar = self._bar, None
+        bar = self._bar
+        self._bar = None
         if bar is not None:
             if note:
                 bar.set_postfix_str(note)

@@ -100,6 +100,7 @@ def atomic_folder(path: str | os.PathLike[str], *, force: bool = False) -> Itera
         for file in staging.iterdir():
             with open(file, "rb") as written:
                 os.fsync(written.fileno())
+
         if target.exists() and any(target.iterdir()):
             for file in sorted(staging.iterdir()):
                 os.replace(file, target / file.name)

@@ -94,9 +94,12 @@ def _check_categories(file: DataFile, name: str, levels: Sequence[str]) -> None:
     """Refuse a column of keys or free text; warn of one that may have been meant as numbers."""
     cells = file.column(name).dropna()
     _, not_numbers = numbers_in_cells(cells)
-    n_not_numbers, n_cells = len(not_numbers), len(cells)
+    n_not_numbers = len(not_numbers)
+    n_cells = len(cells)
     look_like_numbers = 2 * sum(map(bool, map(_NUMBER_LIKE.match, map(str, cells)))) > n_cells
-    label, hint = f"column {quoted(name)}", ""
+    label = f"column {quoted(name)}"
+    hint = ""
+
     if 2 * n_not_numbers <= n_cells:
         hint = (
             f" It holds numbers, but not in {n_not_numbers:,} of {n_cells:,} rows, such as "
@@ -104,6 +107,7 @@ def _check_categories(file: DataFile, name: str, levels: Sequence[str]) -> None:
         )
     elif look_like_numbers and len(levels) > MOST_CLASSES:
         hint = " If it holds numbers, write them as 1234.5; dates as 2024-05-31."
+
     if is_free_text(len(levels), file.n_rows):
         option = shlex.quote(name)
         raise DataError(
@@ -111,6 +115,7 @@ def _check_categories(file: DataFile, name: str, levels: Sequence[str]) -> None:
             f"{hint} If it is a key, give --id {option}; to learn from its words, --text {option}; to leave it out, "
             f"--ignore {option}"
         )
+
     if hint:
         shown = quoted(levels[0])
         _warn(file, f"{label} is read as {len(levels)} categories, such as {shown}.{hint}")
@@ -134,6 +139,7 @@ def model_input(fitted: Any, file: DataFile) -> Table:
                 "meaningless",
             )
         return table
+
     rule = getattr(fitted, "binary_rule_", None) or fitted.rule
     table = file.table_for(rule)
     for name, levels in zip(rule.names_in, rule.levels, strict=True):
@@ -142,6 +148,7 @@ def model_input(fitted: Any, file: DataFile) -> Table:
         if new:
             shown = f"{len(new):,} of {file.n_rows:,} values did not occur in training, such as {quoted(min(new))}"
             _warn(file, f"column {quoted(name)}: {shown}; they count as missing")
+
     return table
 
 
@@ -192,8 +199,10 @@ def target_of(
         values = _target_numbers(file, names, unlabeled)
         is_binary = bool(np.isin(values[~np.isnan(values)], (0.0, 1.0)).all())
         return values, is_binary if task == "auto" else task == "classification"
+
     texts, numbers, not_numbers = _target(file, names[0], unlabeled)
-    labels, label = texts.dropna(), f"{file.path}: column {quoted(names[0])}"
+    labels = texts.dropna()
+    label = f"{file.path}: column {quoted(names[0])}"
     if labels.empty:
         raise DataError(f"{file.path}: no row has a value in {listed(names)}")
     are_integers = bool(not_numbers.empty and (numbers.dropna() % 1 == 0).all())
@@ -214,6 +223,7 @@ def target_of(
         are_integers and (digits == numbers[labels.index].map("{:.0f}".format)).all()
     ):  # "007" is a name
         texts = numbers.map(int, na_action="ignore").astype(object).where(texts.notna(), None)
+
     return np.array(texts.tolist(), object if len(labels) < len(texts) else None), True
 
 
@@ -239,6 +249,7 @@ def truth_of(
     if fitted.classes_.dtype.kind in "iuf" and not_numbers.empty:  # 1, 1.0 and 1e0 are one class
         class_of = {str(float(label)): label for label in classes}
         texts = numbers.map(str).where(numbers.notna(), None)
+
     labels = texts.dropna()
     unknown = labels[~labels.isin(list(class_of))]
     if labels.empty or 2 * len(unknown) > len(labels):
@@ -247,4 +258,5 @@ def truth_of(
             f"{file.path}: column {quoted(names[0])} does not hold what the model predicts: {len(unknown):,} of "
             f"{len(labels):,} values are classes unknown to the model{shown}; it predicts {listed(classes, 8)}"
         )
+
     return np.array([class_of.get(label, label) for label in texts.tolist()], object)

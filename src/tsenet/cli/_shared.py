@@ -37,7 +37,8 @@ STDOUT = Path("-")
 #: The function that says how words are chosen and counted; its parameters can be set too.
 WORDS = "tsenet.data.word_vectorizer"
 # Keys of ``ctx.meta``: parameters that the configuration file or --set names; whether to show tracebacks.
-_SETTINGS, _DEBUG = "tsenet.settings", "tsenet.debug"
+_SETTINGS = "tsenet.settings"
+_DEBUG = "tsenet.debug"
 # A spreadsheet takes a cell that begins with one of these for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 # Parameters that the shell cannot give, and one whose option does more.
@@ -221,6 +222,7 @@ def read_settings(
         if not equals:
             raise typer.BadParameter(f"write NAME=VALUE, not {assignment!r}", param_hint="--set")
         settings[name.strip().replace("-", "_")] = _value_of(text.strip())
+
     known = [name for function in functions for name in _parameters_of(function)]
     for name in settings:
         if name in known:
@@ -228,6 +230,7 @@ def read_settings(
         close = difflib.get_close_matches(name, known, n=3)
         hint = f"did you mean {' or '.join(close)}?" if close else "see --help-all"
         raise typer.BadParameter(f"there is no parameter {name!r}: {hint}", param_hint="--set")
+
     context.meta[_SETTINGS] = dict(settings)
     return settings
 
@@ -310,6 +313,7 @@ def vectorizer_of(
     options: dict[str, Any] = typed(n_words=words, stop_words=stop_words)
     if stop_words is not None and (Path(stop_words).is_file() or Path(stop_words).suffix):
         options["stop_words"] = Path(stop_words)
+
     options |= {name: settings.pop(name) for name in list(settings) if name in own}
     defaults = {name: signature[name].default for name in own if name in signature}
     if not options:
@@ -334,15 +338,18 @@ def _read_config(ctx: typer.Context, path: Path | None) -> Path | None:
     """Take options that are not typed from the command's table of a TOML file; other keys are settings."""
     if path is None:
         return path
+
     try:
         tables = tomllib.loads(path.read_text("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DataError(f"{path} is not TOML: {error}") from error
+
     table = tables.get(str(ctx.info_name))
     if not isinstance(table, dict):
         raise DataError(
             f"{path}: write the options of tsenet {ctx.info_name} below a line [{ctx.info_name}]"
         )
+
     known: dict[str, Any] = {max(p.opts, key=len).lstrip("-"): p for p in ctx.command.params}
     options: dict[str, Any] = {}
     for key, value in table.items():
@@ -354,6 +361,7 @@ def _read_config(ctx: typer.Context, path: Path | None) -> Path | None:
             raise DataError(f"{path}: {key!r} is not an option of tsenet {ctx.info_name}")
         several = getattr(parameter, "multiple", False) or parameter.nargs != 1
         options[parameter.name] = _values_of(value) if several else value
+
     ctx.default_map = options
     return path
 

@@ -50,10 +50,12 @@ def evaluate(
         raise DataError(
             f"{model} does not record which column holds the true values: give --target"
         )
+
     with cli.open_progress(quiet) as progress:
         file = read_file(data, progress, encoding, no_header, max_size=max_size)
         truth = truth_of(fitted, file, names, unlabeled)
         X = model_input(fitted, file)
+
     vectors = cli.read_array(embeddings)
     is_labelled = has_target(truth)
     truth = truth[is_labelled]
@@ -136,6 +138,7 @@ def _binary_scores(
         auc = float("nan")
         if 0 < is_true.sum() < is_true.size:
             auc = metrics.roc_auc_score(is_true, probabilities[is_labelled, k])
+
         rows[name] = {
             "precision": precision,
             "recall": recall,
@@ -143,6 +146,7 @@ def _binary_scores(
             "AUC": auc,
             "rows": is_true.sum(),
         }
+
     return pd.DataFrame(rows).T.astype({"rows": int})
 
 
@@ -166,6 +170,7 @@ def _number_scores(truth: NDArray[Any], predicted: NDArray[Any], names: list[str
             "MAE": metrics.mean_absolute_error(true, answers),
             "rows": true.size,
         }
+
     return pd.DataFrame(rows).T.astype({"rows": int})
 
 

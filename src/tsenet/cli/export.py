@@ -51,6 +51,7 @@ def export(
                 f"{model} holds a {kind}: only a TSENetClassifier or TSENetRegressor can be written as ONNX"
             )
         write_onnx(fitted, out)
+
     n_bytes = out.stat().st_size
     cli.print_result(
         as_json, {"out": out, "bytes": n_bytes}, f"written to {out} ({n_bytes:,} bytes)"

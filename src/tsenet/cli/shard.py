@@ -51,13 +51,16 @@ def shard(
     parameters = cli.read_settings(context, settings, cli.WORDS)
     if cli.typed(words=words, stop_words=stop_words) or parameters:
         parameters.setdefault("min_documents", 2)
+
     vectorizer = cli.vectorizer_of(parameters, words, stop_words)
     common: dict[str, Any] = cli.typed(encoding=encoding, rows_per_group=rows_per_partition)
     for path in (path for path in data if path.suffix == ".parquet"):  # as shards are called
         cli.refuse_inputs(out / path.name, path)
+
     others = [path for path in out.glob("*") if path.suffix != ".parquet"]
     if others and not cli.is_shard_folder(out):
         raise DataError(f"{out} contains other files, such as {others[0].name}: name a new folder")
+
     with cli.open_progress(quiet) as progress, ExitStack() as stack:
         common |= {"labels": label or (), "progress": progress}
         if workers is not None:
@@ -69,6 +72,7 @@ def shard(
         shards = shard_documents(
             data, out, text or "text", header=header, vectorizer=vectorizer, **common
         )
+
     fields = {
         "rows": shards.n_rows,
         "columns": shards.n_columns,

@@ -40,6 +40,7 @@ def suggest(
     with cli.open_progress(quiet) as progress:
         file = read_file(data, progress, encoding, no_header, max_size=max_size)
         X = model_input(fitted, file)
+
     cells = [file.texts(name) for name in source.get("targets", ()) if name in file.columns]
     blank = ("", source.get("unlabeled"))
     rows = np.flatnonzero(

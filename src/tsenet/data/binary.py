@@ -70,7 +70,8 @@ class BinaryRows:
 
     def __post_init__(self) -> None:
         # Only cheap checks here; those that need a pass over the data are in validate().
-        indptr, indices = self.indptr, self.indices
+        indptr = self.indptr
+        indices = self.indices
         if indptr.dtype != np.int64 or indices.dtype != np.int32:
             raise DataError(f"BinaryRows of {indptr.dtype}, {indices.dtype}: int64, int32 needed")
         if indptr.ndim != 1 or not indptr.size or (indptr[0], indptr[-1]) != (0, indices.size):
@@ -397,6 +398,7 @@ class BinaryRule:
             raise DataError(
                 f"at least two rows are needed to learn from, got n_samples = {table.n_rows}"
             )
+
         thresholds = np.zeros(table.n_columns)
         presence = np.ones(table.n_columns, dtype=bool)
         if table.is_sparse:
@@ -408,23 +410,28 @@ class BinaryRule:
                     "threshold"
                 )
             return cls(table.names, thresholds, presence, table.levels, table.named)
+
         if table.n_columns > _MAX_DENSE_COLUMNS:
             raise DataError(
                 f"the table has {table.n_columns:,} dense columns, at most {_MAX_DENSE_COLUMNS:,} can be compared with "
                 "each other: choose some first, for example with sklearn.feature_selection.VarianceThreshold; or, if "
                 "most values are 0, give a sparse table"
             )
+
         for j, levels in enumerate(table.levels):
             if levels is not None and is_free_text(len(levels), table.n_rows):
                 raise DataError(
                     f"{table.label(j)} has {len(levels)} different values in {table.n_rows} rows: free text or a key, "
                     "not categories. Drop it, write dates as 2024-05-31, or make words of it with tsenet.data.vectorize"
                 )
+
         numeric = np.array([levels is None for levels in table.levels])
         values = table.values if numeric.all() else table.values[:, numeric]
         if numeric.any():
             thresholds[numeric], presence[numeric] = column_thresholds(values)
-        thresholds[~numeric], presence[~numeric] = np.nan, False
+
+        thresholds[~numeric] = np.nan
+        presence[~numeric] = False
         return cls(table.names, thresholds, presence, table.levels, table.named)
 
     def apply(self, table: Table) -> BinaryRows:
@@ -457,10 +464,12 @@ class BinaryRule:
         self.check_columns(table)
         # A zero, which sparse rows do not store, is above a negative threshold.
         if table.is_sparse and not self.has_categories and not np.any(self.thresholds < 0):
-            csr, any_cut = table.values, self.thresholds.any()
+            csr = table.values
+            any_cut = self.thresholds.any()
             above = csr.data > (self.thresholds[csr.indices] if any_cut else 0)
             shape = csr.shape
             return BinaryRows.of_csr(sp.csr_array((above, csr.indices, csr.indptr), shape=shape))
+
         step = max(1, _BLOCK // self.n_variables)
         starts = range(0, max(1, table.n_rows), step)
         code_maps = [self._code_map(table, int(j)) for j in self._category_columns]
@@ -572,7 +581,8 @@ class BinaryRule:
             made = n_columns + sum(len(texts) - 1 for texts in fields["levels"].values())
             if n_variables is not None and made != n_variables:
                 raise ValueError(f"{n_columns} columns make {made} variables, not {n_variables}")
-            names, named = fields["names_in"], fields["names_in"] is not None
+            names = fields["names_in"]
+            named = fields["names_in"] is not None
             names = tuple(names) if named else default_names(n_columns)
             if len(names) != n_columns or not all(isinstance(name, str) for name in names):
                 raise ValueError(f"{n_columns} names of columns are needed")
@@ -585,6 +595,7 @@ class BinaryRule:
                     raise ValueError(f"threshold {threshold} of column {key}")
                 thresholds[column[key]] = threshold
                 presence[column[key]] = False
+
             for key, texts in fields["levels"].items():
                 j = column[key]
                 if not all(isinstance(text, str) for text in texts) or not presence[j]:
@@ -627,7 +638,8 @@ class BinaryRule:
             ...
         tsenet.errors.DataError: the table has 2 columns, but had 1 in training
         """
-        in_training, in_table = self.names_in, table.names
+        in_training = self.names_in
+        in_table = table.names
         if self.named and table.named and in_training != in_table:
             missing = listed(sorted(set(in_training) - set(in_table)))
             unknown = listed(sorted(set(in_table) - set(in_training)))
@@ -636,12 +648,14 @@ class BinaryRule:
                 "the table must have the columns of training, in their order: "
                 f"missing are {missing or 'none'}, unknown are {unknown or 'none'}{advice}"
             )
+
         if len(in_training) != len(in_table):
             raise DataError(
                 f"the table has {len(in_table)} columns, but had {len(in_training)} in training"
             )
         if self.levels == table.levels:
             return
+
         for j, (old, new) in enumerate(zip(self.levels, table.levels, strict=True)):
             if (old is None) != (new is None) and not _all_missing(table, j):
                 change = "numbers in training, now categories"
@@ -743,6 +757,7 @@ def column_thresholds(
     step = max(1, _BLOCK // n_rows)
     # "stable" is a radix sort for 8- and 16-bit integers (pixels), and slower for all others.
     kind: Literal["stable"] | None = "stable" if values.dtype.itemsize <= 2 else None
+
     for start in range(0, n_columns, step):
         block = np.ascontiguousarray(values[:, start : start + step].T)  # (columns, N)
         zeros = n_rows - np.count_nonzero(block, axis=1)
@@ -755,13 +770,16 @@ def column_thresholds(
                 ascending = ascending[: n_rows - np.count_nonzero(np.isnan(ascending))]
             if ascending.size:
                 thresholds[start + k], presence[start + k] = _threshold(ascending)
+
     return thresholds, presence
 
 
 def _threshold(ascending: npt.NDArray[Any]) -> tuple[float, bool]:
     """Return threshold and presence of one column, given its sorted values (N,)."""
     n_rows = ascending.size
-    lowest, highest = float(ascending[0]) + 0.0, float(ascending[-1])  # -0.0 becomes 0.0
+    # -0.0 becomes 0.0
+    lowest = float(ascending[0]) + 0.0
+    highest = float(ascending[-1])
     changes = np.flatnonzero(ascending[1:] != ascending[:-1]) + 1
     if changes.size <= 1:
         return lowest, lowest == 0
@@ -771,12 +789,15 @@ def _threshold(ascending: npt.NDArray[Any]) -> tuple[float, bool]:
     longest = lengths.size - 1 - int(np.argmax(lengths[::-1]))
     if lowest == 0 and longest == 0 and lengths[0] >= _PRESENCE_SHARE * n_rows:
         return 0.0, True
+
     if 2 * lengths[longest] > n_rows:
         centre = float(ascending[edges[longest]])
     else:
         # Halved before adding: two huge values must not overflow.
         middle = ascending[[(n_rows - 1) // 2, n_rows // 2]].astype(np.float64)
         centre = float(middle[0] * 0.5 + middle[1] * 0.5)
+
     if centre >= highest:
         centre = float(ascending[changes[-1] - 1])
+
     return centre, False

@@ -106,8 +106,10 @@ class Blocks:
 
         if not is_collection(X):
             self.folder = X if isinstance(X, ShardFolder) else open_shards(X)
+
         if client is not None or n_workers is not None:
             self.cluster = Cluster(client, n_workers)
+
         try:
             if is_collection(X):
                 self.folder = self._written(X)
@@ -225,9 +227,11 @@ class Blocks:
 
         if progress is not None:
             progress.start(stage, len(spans))
+
         total = self.cluster.reduce(of_span, spans, combine, progress)
         if progress is not None:
             progress.finish()
+
         return total
 
     def take(

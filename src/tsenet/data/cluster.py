@@ -67,6 +67,7 @@ class Cluster:
             raise MissingDependencyError(
                 "clusters need dask: pip install dask distributed"
             ) from error
+
         self._closing: list[Any] = []
         self._turn = count()
         try:
@@ -80,6 +81,7 @@ class Cluster:
                         silence_logs=logging.CRITICAL,
                     )
                 self._closing.append(client)
+
             if not isinstance(client, distributed.Client):
                 address = getattr(client, "scheduler_address", client)
                 with _clear_errors(f"connecting to {address}"):
@@ -87,9 +89,11 @@ class Cluster:
                         client, timeout=CONNECT_SECONDS, set_as_default=False
                     )
                 self._closing.append(client)
+
             self.client = client
             with _clear_errors("asking the scheduler for its workers"):
                 workers = client.scheduler_info()["workers"].values()
+
             if not workers:
                 raise ClusterError(
                     f"the cluster {client.scheduler.address} has no workers: start some with "
@@ -98,6 +102,7 @@ class Cluster:
         except BaseException:
             self.close()
             raise
+
         self.n_slots = sum(int(worker["nthreads"]) for worker in workers)
 
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
@@ -142,6 +147,7 @@ class Cluster:
                         else sums[k]
                         for k in range(0, len(sums), 2)
                     ]
+
                 (total,) = sums
                 del sums
                 self._wait(futures, progress)
@@ -178,7 +184,7 @@ class Cluster:
         """
         from distributed import wait
 
-        n_restarts: int | None = None
+        n_before: int | None = None
         restarts = 0
         while futures:
             try:
@@ -188,15 +194,17 @@ class Cluster:
                     ).done
             except TimeoutError:
                 n_now = len(self.client.get_events("worker-restart-memory") or ())
-                restarts += 0 if n_restarts is None else max(0, n_now - n_restarts)
-                n_restarts = n_now
+                restarts += 0 if n_before is None else max(0, n_now - n_before)
+                n_before = n_now
                 if restarts >= MOST_RESTARTS:
                     raise ClusterError(
                         f"workers were stopped {restarts} times for being over their memory limit, and no task was "
                         f"finished in between: {_MORE_MEMORY}"
                     ) from None
                 continue
-            n_restarts, restarts = None, 0
+
+            n_before = None
+            restarts = 0
             for future in finished:
                 if future.status != "finished":
                     future.result()

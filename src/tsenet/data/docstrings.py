@@ -62,6 +62,7 @@ def load_docstrings(*modules: str) -> pd.DataFrame:
                 opening = _SECTION.split(inspect.getdoc(member) or "")[0].split("\n\n")
                 text = "\n\n".join(part for part in opening if not _BOILERPLATE.search(part))
                 rows.append((_MARKUP.sub(" ", text), f"{module}.{name}", module))
+
     docs = pd.DataFrame(rows, columns=["text", "name", "module"]).drop_duplicates("text")
     whole = docs["text"].str.split().str.len() >= 12  # words; fewer are hardly a sentence
     return docs[whole].reset_index(drop=True)

@@ -191,11 +191,13 @@ class DataFile:
         _check_columns(names, list(self.columns), self.path)
         cells = self.columns[list(names)].to_numpy(object)
         columns: dict[str, Any] = {}
+
         for j, name in enumerate(names):
             numbers = None if name in texts else _plain_numbers(cells[:, j])
             if numbers is None:
                 numbers = self._numbers_or_texts(name, rule is None, name in texts)
             columns[name] = numbers
+
         try:
             if all(isinstance(column, np.ndarray) for column in columns.values()):
                 return Table.of(np.column_stack(list(columns.values())), list(columns))
@@ -214,16 +216,19 @@ class DataFile:
                 return cells.map(str, na_action="ignore")
             except UnicodeEncodeError as error:
                 raise DataError(f"{label} {surrogate_in(error.object)}") from error
+
         if len(not_numbers):
             raise DataError(
                 f"{label} held numbers when the model was fitted, now it holds {quoted(not_numbers.iloc[0])}"
             )
+
         marks = cells[cells.notna() & numbers.isna()]
         if len(marks):
             warnings.warn(
                 f"{label} holds numbers; cells such as {quoted(marks.iloc[0])} count as missing",
                 stacklevel=3,
             )
+
         return numbers
 
     def table_for(self, rule: BinaryRule) -> Table:
@@ -475,12 +480,15 @@ def _chunks(
     if path != _STDIN and path.is_dir():
         yield from _frames_of_objects(_folder_records(path, encoding, meter), columns, meter)
         return
+
     suffix = "" if path == _STDIN else _format_of(path)
     if path != _STDIN:
         path.stat()  # a missing file is not a damaged one
+
     if suffix == ".parquet":
         yield from _parquet_frames(path, columns, meter)
         return
+
     with _open_text(path, encoding) as file:
         sample = file.read(_SAMPLE_SIZE)
         file.seek(0)
@@ -494,6 +502,7 @@ def _chunks(
                 rows = rows if header else chain([first], rows)
                 yield from _frames_of_rows(rows, names, columns, meter)
             return
+
         if suffix == ".txt":
             records: Iterator[Any] = (
                 {"text": line.rstrip("\r\n")} for line in _lines(file, meter) if line.strip()
@@ -501,6 +510,7 @@ def _chunks(
         else:
             is_array = suffix == ".json" and sample.lstrip().startswith("[")
             records = _json_records(file, is_array, meter)
+
         yield from _frames_of_objects(records, columns, meter)
 
 
@@ -554,6 +564,7 @@ def _batches(records: Iterable[Any], meter: _Meter) -> Iterator[list[Any]]:
             batch = []
             n_cells = 0
             n_read = meter.n_characters
+
     if batch:
         yield batch
 
@@ -667,6 +678,7 @@ def _json_records(file: IO[str], is_array: bool, meter: _Meter) -> Iterator[dict
             if line.strip()
         )
         values = ((where, _parse_json(line, where)) for where, line in lines)
+
     for where, element in values:
         record = {"text": element} if isinstance(element, str) else element
         if not isinstance(record, dict):
@@ -692,6 +704,7 @@ def _folder_records(folder: Path, encoding: str, meter: _Meter) -> Iterator[dict
     )
     if not names:
         raise DataError(f"the folder {folder} holds neither .txt files nor finished shards")
+
     for name in names:
         with _open_text(folder / name, encoding) as file:
             text = file.read(meter.max_record)
@@ -761,6 +774,7 @@ def _parts_of_batch(batch: Any, meter: _Meter, n_cells: int) -> Iterator[Any]:
         if isinstance(column, pyarrow.DictionaryArray):
             lengths = pyarrow.compute.binary_length(column.dictionary).take(column.indices)
             n_characters += lengths.fill_null(0).to_numpy(zero_copy_only=False)
+
     meter.n_characters += int(n_characters.sum())
     meter.check(n_cells)
     part = np.cumsum(n_characters) // _CHUNK_CHARACTERS

@@ -143,6 +143,7 @@ class Scaling:
             common = overflow_safe_scale(deviation[varies].max())
             root_mean_square = np.sqrt(np.square(deviation[varies] / common).mean()) * common
             deviation = np.where(varies, root_mean_square, deviation)
+
         deviation = np.where(varies, deviation, np.maximum(1.0, 1e-15 * np.abs(shift)))
         scale = 1.0 / deviation
 
@@ -239,8 +240,10 @@ class Scaling:
                 for block in _blocks(values):
                     scaled[start : start + len(block)] = self._of_rows(block)
                     start += len(block)
+
         if self.limit.size:
             self._limit(scaled, table.names)
+
         return Table(scaled, table.names, table.levels, table.named)
 
     def _limit(self, scaled: Any, names: Sequence[str]) -> None:

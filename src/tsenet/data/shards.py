@@ -35,7 +35,8 @@ MANIFEST = "shards.json"
 _FILE = "part-{:05d}.parquet"
 FORMAT = 6
 ROWS_PER_GROUP = 1 << 14
-WORDS, COUNTS = "words", "counts"
+WORDS = "words"
+COUNTS = "counts"
 
 
 @dataclass(frozen=True)
@@ -244,7 +245,8 @@ def _ends_and_items(column: Any) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.
     if str(column.type) not in ("list<item: int32>", "list<element: int32>"):
         raise ValueError(f"a column must be list<int32>, not {column.type}")
     chunk = column.combine_chunks()
-    items, ends = chunk.flatten().to_numpy(), chunk.offsets.to_numpy()
+    items = chunk.flatten().to_numpy()
+    ends = chunk.offsets.to_numpy()
     return ends - ends[0], np.require(items, requirements=["C", "W"])
 
 
@@ -284,6 +286,7 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
         raise DataError(
             f"{path} is not a finished folder of shards, it has no {MANIFEST}: make it with `tsenet shard`"
         )
+
     try:
         fields = json.loads(manifest.read_bytes())
         if fields["format"] != FORMAT:
@@ -420,6 +423,7 @@ def write_batches(
             n_rows.append(len(shard))
             nnz += len(shard.column(WORDS).combine_chunks().flatten())
             report.advance(len(shard))
+
         fields = {
             "format": FORMAT,
             "names": table.names,
@@ -430,6 +434,7 @@ def write_batches(
             "rows": n_rows,
         }
         (unfinished / MANIFEST).write_text(json.dumps(fields, indent=1), encoding="utf-8")
+
     return open_shards(path)
 
 
@@ -455,6 +460,7 @@ def _groups_of_rows(
         columns = _columns_of_documents(table)
         if set(labels) & set(columns):
             raise DataError(f"a label column cannot be called {WORDS!r} or {COUNTS!r}: rename it")
+
         try:
             for name in labels:
                 columns[name] = pyarrow.array(labels[name], from_pandas=True)
@@ -469,9 +475,11 @@ def _groups_of_rows(
             raise DataError(
                 f"a label column has the wrong length or mixed types: {error}"
             ) from error
+
         while len(waiting) >= n_rows:
             yield waiting.slice(0, n_rows).combine_chunks()
             waiting = waiting.slice(n_rows)
+
     if len(waiting):
         yield waiting.combine_chunks()
 
@@ -483,12 +491,14 @@ def _columns_of_documents(table: Table) -> dict[str, Any]:
     for column, levels in enumerate(table.levels):
         if levels is not None:
             raise DataError(f"{table.label(column)} holds categories: a folder holds word counts")
+
     matrix = canonical_csr(sp.csr_array(table.values))
     data = matrix.data
     if matrix.nnz and (not 0 <= data.min() <= data.max() < 2**31 or (data != np.floor(data)).any()):
         raise DataError(
             "a folder holds documents: whole numbers of words, not below 0. Keep other tables in memory"
         )
+
     ends = pyarrow.array(matrix.indptr.astype(np.int32))
     return {
         name: pyarrow.ListArray.from_arrays(ends, pyarrow.array(items.astype(np.int32)))
@@ -579,6 +589,7 @@ def shard_documents(
             report.finish(f"{len(vectorizer.vocabulary_):,} words")
         else:
             vectorizer.fit(())
+
         report.start("writing shards", None)
         shards = write_batches(
             folder,
@@ -588,6 +599,7 @@ def shard_documents(
             progress=report,
         )
         report.finish()
+
     return shards
 
 
@@ -601,7 +613,8 @@ def _count_terms(
 ) -> tuple[int, int, Counter[str], Counter[str]]:
     """The numbers of texts and of those with HTML, in how many texts each term is, and how often."""
     texts, _ = chunk
-    analyze, n_html = vectorizer.build_analyzer(), 0
+    analyze = vectorizer.build_analyzer()
+    n_html = 0
     n_with: Counter[str] = Counter()
     n_times: Counter[str] = Counter()
     for text in texts:
@@ -623,10 +636,12 @@ def _learn_words(
     n_with: Counter[str] = Counter()
     n_times: Counter[str] = Counter()
     for n_texts, n_tagged, *of_chunk in counts:
-        n_documents, n_html = n_documents + n_texts, n_html + n_tagged
+        n_documents = n_documents + n_texts
+        n_html = n_html + n_tagged
         n_with.update(of_chunk[0])
         n_times.update(of_chunk[1])
         report.advance(n_texts)
+
     warn_about_html(n_html, n_documents)
     least, most = (
         limit if isinstance(limit, int) else limit * n_documents
@@ -638,8 +653,10 @@ def _learn_words(
             f"no vocabulary for {count_of(n_documents, 'document')}: none of {len(n_with):,} words is in at least "
             f"{vectorizer.min_df} documents"
         )
+
     if vectorizer.max_features is not None and len(words) > vectorizer.max_features:
         times = np.array([n_times[word] for word in words], np.int64)
         kept = np.sort((-times).argsort()[: vectorizer.max_features])  # ties as in scikit-learn
         words = [words[k] for k in kept]
+
     vectorizer.vocabulary_ = {word: place for place, word in enumerate(words)}

@@ -214,21 +214,25 @@ class Table:
             if own_names is None:
                 _refuse_non_finite(X.values, X.label)
                 return X
-            values, levels = X.values, X.levels
+            values = X.values
+            levels = X.levels
         elif sp.issparse(X):
             values = _native_numbers(canonical_csr(X))
         elif is_frame(X):
             values, own_names, levels = _frame_values(X, own_names or _frame_names(X), columns)
         else:
             values = _dense_values(X, _labeller(own_names))
+
         n_rows, n_columns = values.shape
         if 0 in values.shape:
             what = "sample" if n_rows == 0 else "feature"
             raise DataError(
                 f"Found array with 0 {what}(s) (shape={values.shape}) while a minimum of 1 is required."
             )
+
         if own_names is not None:
             _check_names(own_names, n_columns)
+
         _refuse_non_finite(values, _labeller(own_names))
         return cls(
             values,
@@ -368,6 +372,7 @@ def _numbers_of_objects(array: npt.NDArray[Any], label: Labeller) -> npt.NDArray
 
     with suppress(TypeError, ValueError, OverflowError):
         return array.astype(np.float64)
+
     numbers = np.empty(array.shape, dtype=np.float64)  # one at a time, to find what failed
     for j in range(array.shape[1]):
         numbers[:, j], bad = numbers_of(pd.Series(array[:, j], dtype=object))
@@ -377,6 +382,7 @@ def _numbers_of_objects(array: npt.NDArray[Any], label: Labeller) -> npt.NDArray
                 f"{quoted(bad.iloc[0])}: each argument must be a string that spells a number, or a real number. "
                 "Categories can be given as string columns of a pandas or polars dataframe."
             )
+
     return numbers
 
 
@@ -402,14 +408,17 @@ def _refuse_non_finite(values: Any, label: Labeller) -> None:
     data = values if is_dense else values.data
     if data.dtype.kind != "f":
         return
+
     with np.errstate(over="ignore", invalid="ignore"):
         # A finite sum means that all values are finite, and is faster than checking each value.
         if np.isfinite(data.sum()):
             return
+
     bad = np.isinf(data) if is_dense else ~np.isfinite(data)
     columns = np.nonzero(bad)[1] if is_dense else values.indices[bad]
     if columns.size:
-        j, counts = int(columns.min()), np.bincount(columns)
+        j = int(columns.min())
+        counts = np.bincount(columns)
         what = count_of(int(counts[j]), "infinite value" if is_dense else "NaN or infinite value")
         others = int(np.count_nonzero(counts)) - 1
         more = f" ({count_of(others, 'other column')} too)" if others else ""
@@ -442,10 +451,12 @@ def canonical_csr(matrix: Any) -> Any:
     kind = type(matrix).__name__
     if max(matrix.shape) > MAX_COLUMNS:
         raise DataError(f"the {kind} has the shape {matrix.shape}: at most {MAX_COLUMNS} a side")
+
     try:
         csr = matrix if is_canonical(matrix) else _checked_csr(matrix)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise DataError(f"the {kind} is damaged: {error}") from error
+
     if csr.has_canonical_format and np.count_nonzero(csr.data) == csr.nnz:
         return csr
     csr = csr.copy()
@@ -457,7 +468,8 @@ def canonical_csr(matrix: Any) -> Any:
 def _checked_csr(matrix: Any) -> Any:
     """Return a new csr_array of any matrix after checking its index arrays."""
     if matrix.format in _COMPRESSED:
-        indices, indptr = np.asarray(matrix.indices), np.asarray(matrix.indptr)
+        indices = np.asarray(matrix.indices)
+        indptr = np.asarray(matrix.indptr)
         if not {indices.dtype.kind, indptr.dtype.kind} <= {"i", "u"}:
             raise ValueError(f"the index arrays are of {indices.dtype} and {indptr.dtype}")
         if (indptr[1:] < indptr[:-1]).any():  # scipy looks at differences, which may overflow
@@ -476,6 +488,7 @@ def _checked_csr(matrix: Any) -> Any:
             raise ValueError("rows and data have different lengths")
         coo = matrix.tocoo()
         checked = sp.coo_array((coo.data, (coo.row, coo.col)), shape=matrix.shape)  # checks too
+
     csr = checked.tocsr()
     index_type = np.int32 if csr.nnz <= MAX_COLUMNS else np.int64
     csr.indices = csr.indices.astype(index_type, copy=False)
@@ -487,7 +500,9 @@ def is_canonical(matrix: Any) -> bool:
     """Return whether a csr_array is sound and canonical; on one row it takes a quarter of the time of scipy's check."""
     if type(matrix) is not sp.csr_array:
         return False
-    data, indices, indptr = matrix.data, matrix.indices, matrix.indptr
+    data = matrix.data
+    indices = matrix.indices
+    indptr = matrix.indptr
     n_rows, n_columns = matrix.shape
     if not indices.dtype == indptr.dtype == np.int32 or indptr.shape != (n_rows + 1,):
         return False
@@ -560,11 +575,13 @@ def _frame_values(
     _check_names(own_names, int(frame.shape[1]))  # before narwhals raises its own error
     if 0 in frame.shape:
         return np.empty(frame.shape), names, None
+
     if nw.dependencies.is_pandas_dataframe(frame):
         if all(_is_sparse(dtype) for dtype in frame.dtypes):
             return _native_numbers(canonical_csr(frame.sparse.to_coo())), names, None
         # narwhals needs unique string labels; set_axis does not copy the data.
         frame = frame.set_axis(own_names, axis=1)
+
     table = nw.from_native(frame, eager_only=True)
     label = _labeller(names)
     dates = None if training is None else date_columns(own_names, training)
@@ -572,6 +589,7 @@ def _frame_values(
         values = table.to_numpy()
         if values.dtype.kind in "fiu":
             return _native_numbers(values), names, None
+
     columns: dict[str, tuple[npt.NDArray[Any], Levels]] = {}
     for j, name in enumerate(own_names):
         series = table.get_column(table.columns[j])
@@ -582,14 +600,17 @@ def _frame_values(
                 continue
         except UnicodeEncodeError as error:
             raise DataError(f"{label(j)} {surrogate_in(error.object)}") from error
+
         for part, numbers in _numbers_of_days(name, days).items():
             if part in own_names:
                 raise DataError(f"{label(j)} holds dates, which become {part!r}: rename this one")
             columns[part] = numbers, None
+
     arrays, levels = zip(*columns.values(), strict=True)
     values = np.empty((len(table), len(arrays)), dtype=np.result_type(*arrays), order="F")
     for j, array in enumerate(arrays):
         values[:, j] = array
+
     converted = tuple(columns)
     return _native_numbers(values), names if converted == own_names else converted, levels
 
@@ -604,16 +625,19 @@ def _numbers_or_codes(series: Any, label: str) -> tuple[npt.NDArray[Any], Levels
     import narwhals as nw
     import pandas as pd
 
-    dtype, values = series.dtype, series.to_numpy()
+    dtype = series.dtype
+    values = series.to_numpy()
     is_category = dtype in (nw.Categorical, nw.Enum)
     if not is_category and values.dtype.kind in "fiub":
         known = ~series.is_null().to_numpy()
         return (values if known.all() else np.where(known, values, np.nan)), None
+
     readable = is_category or dtype in (nw.String, nw.Object, nw.Unknown, nw.Boolean)
     if not readable and not dtype.is_numeric():
         raise NonNumericError(
             f"{label} holds values of type {dtype}: turn it into numbers or categories, or drop it"
         )
+
     cells = pd.Series(values, dtype=object)
     present = cells.dropna()
     are_texts = is_category or all(isinstance(value, str) for value in present)
@@ -646,16 +670,19 @@ def _days_of(series: Any, label: str, was_date: bool | None) -> pd.DatetimeIndex
     is_no_date = dtype.is_numeric() or dtype in (nw.Categorical, nw.Enum)
     if was_date is False or (was_date is None and is_no_date):
         return None
+
     if dtype in (nw.Datetime, nw.Date):
         if getattr(dtype, "time_zone", None) is not None:
             series = series.dt.replace_time_zone(None)
         return pd.DatetimeIndex(series.to_numpy().astype("datetime64[D]").astype("datetime64[s]"))
+
     cells = pd.Series(series.to_numpy(), dtype=object)
     present = cells.dropna()
     are_texts = all(isinstance(value, str | date) for value in present)
     if was_date and not are_texts:
         shown = quoted(present.iloc[0])
         raise DataError(f"{label} held dates in training, now values such as {shown}")
+
     if not was_date and not (are_texts and any(map(_DATE.match, map(str, present[:10])))):
         return None
     texts = present.map(str).astype(object).str.extract(_DATE)[0]
@@ -663,10 +690,12 @@ def _days_of(series: Any, label: str, was_date: bool | None) -> pd.DatetimeIndex
     n_wrong = int(days.isna().sum())
     if not was_date and n_wrong > (1 - _MIN_DATE_SHARE) * len(present):
         return None
+
     if n_wrong or (not was_date and isinstance(present.iloc[0], str)):
         wrong = f"; {n_wrong:,} of {len(present):,} are not dates and count as missing"
         message = f"{label} holds dates: they become numbers (year, month, weekday)"
         warnings.warn(message + (wrong if n_wrong else ""), UserWarning, stacklevel=3)
+
     return pd.DatetimeIndex(days.reindex(cells.index))
 
 

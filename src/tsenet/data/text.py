@@ -96,6 +96,7 @@ def word_vectorizer(
             f"tokenizer must be {known} or 'whitespace', not {tokenizer!r}; for a function of your own use "
             "scikit-learn's CountVectorizer(tokenizer=...)"
         )
+
     vectorizer = CountVectorizer(
         tokenizer=TOKENIZERS.get(tokenizer),
         token_pattern=r"\S+" if tokenizer == "whitespace" else None,
@@ -161,6 +162,7 @@ def vectorize(
             f"vectorizer must be scikit-learn's CountVectorizer or None, not {vectorizer!r:.60}; the network weights "
             "the counts itself (weighting='tfidf')"
         )
+
     given = texts_of(documents)
     texts = [without_html(text) for text in given]
     warn_about_html(sum(old is not new for old, new in zip(given, texts, strict=True)), len(texts))
@@ -176,6 +178,7 @@ def vectorize(
         report.finish(
             f"vocabulary: {table.n_columns:,} words; {n_empty:,} of {table.n_rows:,} texts contain none of them"
         )
+
     return table
 
 
@@ -280,11 +283,13 @@ def texts_of(documents: Iterable[Any]) -> list[str]:
             stacklevel=2,
         )
         texts = ["" if is_no_text(text) else text for text in texts]
+
     for number, text in enumerate(texts):
         if not isinstance(text, str):
             raise DataError(f"document {number} is a {type(text).__name__}, not a string")
         if has_surrogate(text):
             raise DataError(f"document {number} {surrogate_in(text)}")
+
     return texts
 
 
@@ -312,18 +317,21 @@ def vectorizer_fields(vectorizer: CountVectorizer) -> dict[str, Any]:
         raise DataError(
             f"a model file cannot hold a {type(vectorizer).__name__}, only a CountVectorizer: use pickle instead"
         )
+
     names: dict[Any, str] = {function: name for name, function in TOKENIZERS.items()}
     fields = vectorizer.get_params()
     fields["tokenizer"] = names.get(vectorizer.tokenizer, vectorizer.tokenizer)
     fields["vocabulary"] = vectorizer.vocabulary is not None
     for name in _NOT_STORED:
         del fields[name]
+
     for name, value in fields.items():
         if callable(value) or _is_too_long(name, value):
             raise DataError(
                 f"a model file cannot hold a vectorizer with {name}={value!r}: use options of CountVectorizer such as "
                 "token_pattern, split the texts into words beforehand, or use pickle instead"
             )
+
     plain: dict[str, Any] = json.loads(json.dumps(fields, default=np.generic.item))
     return plain
 
@@ -372,6 +380,7 @@ def vectorizer_of_fields(fields: Any, words: Sequence[str]) -> Any:
         vectorizer.transform(["a text"])  # fails for what cannot be used
     except (TypeError, ValueError, LookupError, RecursionError, re.error) as error:
         raise DataError(f"the vectorizer has a wrong option: {error}") from error
+
     return vectorizer
 
 

@@ -173,10 +173,12 @@ def choose_segmenter(vectorizer: CountVectorizer, texts: Sequence[str]) -> None:
             stacklevel=3,
         )
         return
+
     split = TOKENIZERS[language.lower()]
     stops = vectorizer.stop_words
     if isinstance(stops, list):
         stops = sorted({word for stop in stops for word in (stop, *split(stop))})
+
     vectorizer.set_params(tokenizer=split, stop_words=stops)
 
 
@@ -244,7 +246,8 @@ def _words_of_any_script(text: str) -> Iterator[str]:
     text = text.translate(_SIGNS).replace("i\u0307", "i")
     tokens, characters, _ = _patterns()
     for token in tokens.finditer(text):
-        word, kind = token.group(), token.lastgroup
+        word = token.group()
+        kind = token.lastgroup
         if kind == "unspaced":
             parts = characters.findall(word)
             if len(parts) == 1 and token.group("han"):
@@ -317,17 +320,21 @@ def stop_words_of(choice: str | Path | Collection[str] | None) -> Collection[str
     """
     if choice is None or (isinstance(choice, str) and choice == "none"):
         return ()
+
     if isinstance(choice, Path):
         try:
             return choice.read_text(encoding="utf-8-sig").split()
         except UnicodeDecodeError as error:
             raise DataError(f"the file of stop words {choice} is not UTF-8 text") from error
+
     if not isinstance(choice, str):
         return choice
+
     if choice == "english":
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         return frozenset(ENGLISH_STOP_WORDS) | _ENGLISH_FRAGMENTS
+
     why = f"stop words {choice!r} need stopwordsiso: pip install stopwordsiso"
     stopwordsiso = import_optional("stopwordsiso", why)
     code = _LANGUAGES.get(choice.lower(), choice.lower())
@@ -336,6 +343,7 @@ def stop_words_of(choice: str | Path | Collection[str] | None) -> Collection[str
             f"there are no stop words for the language {choice!r}: give {', '.join(_LANGUAGES)}, an ISO 639-1 code of "
             f"{', '.join(sorted(stopwordsiso.langs()))}, a file of words, or the words themselves"
         )
+
     words: Collection[str] = stopwordsiso.stopwords(code)
     return words
 

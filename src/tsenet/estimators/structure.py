@@ -79,9 +79,11 @@ def learn_structure(
             progress=progress,
             **{"piece_size": "auto", **tree_options},
         )
+
     if tree.n_levels == 0:
         logger.warning("no column of the table varies: there is no structure to learn")
         return NetworkStructure(tree, _one_unit_over_all(tree.names), tree.rule)
+
     wiring = expand(
         tree,
         rows,
@@ -153,6 +155,7 @@ def structure_of_wiring(table: Table, wiring: Wiring) -> NetworkStructure:
                 known_levels.append(input_names[n_matched].removeprefix(prefix))
                 n_matched += 1
             levels.append(tuple(known_levels))
+
         if table.named and not fits:
             raise DataError(
                 f"the wiring does not fit the table: {table.label(j)} does not match its input {first!r}"
@@ -163,6 +166,7 @@ def structure_of_wiring(table: Table, wiring: Wiring) -> NetworkStructure:
             f"the wiring has {len(input_names)} inputs, but the table gives {n_matched}: "
             f"{table.n_columns} columns, categories one input per level"
         )
+
     is_category = np.array([column_levels is not None for column_levels in levels])
     thresholds = np.where(is_category, np.nan, 0.0)
     rule = BinaryRule(table.names, thresholds, ~is_category, tuple(levels), table.named)

@@ -274,6 +274,7 @@ def complete_layers(tree: LatentTree, n_jobs: int | None, rows: BinaryRows) -> l
             with_parent=with_parent,
         )
         pairs.append(pair)
+
     return pairs
 
 

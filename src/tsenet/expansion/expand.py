@@ -136,10 +136,12 @@ def expand(
                     contexts = context_vectors(rows, seed)
             tiles = islice(counted_tiles, len(tiles_of(pair.n_upper)))
             layers.append(wire_layer(pair, tiles, density, rule, seed, contexts, report))
+
         report.finish(f"{sum(layer.n_edges for layer in layers):,} links")
 
         if log_odds:
             layers = with_log_odds(tree, rows, layers, n_jobs, report)
+
     names = tuple(tree.names[tree.layer(level)] for level in range(tree.n_levels + 1))
     return Wiring(tuple(layers), names, link_rule)
 

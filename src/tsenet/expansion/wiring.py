@@ -103,6 +103,7 @@ class WiringLayer:
             self.log_odds.shape != self.indices.shape or not np.isfinite(self.log_odds).all()
         ):
             raise ValueError("log_odds needs one finite number per link")
+
         start = self.indptr
         # neighbours are compared, not subtracted: 2⁶³ − 1 followed by −2⁶³ would have the difference 1
         falls = start.ndim != 1 or start.size < 2 or (start[1:] < start[:-1]).any()

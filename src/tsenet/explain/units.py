@@ -316,7 +316,9 @@ def describe_units(
                     else tuple((effects[k] * of_unit.deviation).tolist()),
                 )
                 described.append(unit)
+
         report.finish()
+
     return Units(tuple(described), class_names, table.n_rows, names)
 
 

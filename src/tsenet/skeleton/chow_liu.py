@@ -70,6 +70,7 @@ def chow_liu_parents(information: NDArray[np.float64]) -> NDArray[np.int32]:
             f"the top layer has {n} latents, more than {MAX_LATENTS}: their Chow-Liu tree would need "
             f"{n}×{n} numbers; the data show too little structure, or max_top is too large"
         )
+
     # scipy finds a minimum spanning tree and ignores zeros: turn information into strictly positive costs.
     cost = information.max() - information + 1.0
     np.fill_diagonal(cost, 0.0)

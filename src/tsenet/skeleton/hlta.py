@@ -150,11 +150,13 @@ def learn_tree(
         # The rows: binary, and cut into pieces if their lengths vary.
         if structure_samples is None and blocks.folder is not None:
             structure_samples = MAX_STRUCTURE_ROWS
+
         rule = learn_rule(blocks)
         rows = blocks.then(rule.apply)
         sums = rows.reduce(RowSums.of, RowSums.combine, stage="counts", progress=report)
         if piece_size == "auto":
             piece_size = sums.piece_size(rows.n_rows) if blocks.is_sparse else None
+
         pieces, sample = _structure_rows(
             rows, sums, structure_samples, piece_size or None, sample_seed, report
         )
@@ -172,6 +174,7 @@ def learn_tree(
             cpt = refine(pieces, tree, refine_steps, rng, workers, report, is_positive)
             cpt = in_order(parent, level, cpt, is_positive)
             tree = LatentTree(parent, level, cpt, names, rule)
+
     logger.info("learned %r", tree)
     return tree
 
@@ -288,6 +291,7 @@ def _stack(
             layers[-1].n_latents,
             max_top,
         )
+
     return layers, top
 
 
@@ -392,4 +396,5 @@ def in_order(
         is_negative = (parent >= 0) & (level > 0) & (cpt[:, 1, 1] < cpt[:, 0, 1])
         if is_negative.any():
             cpt[is_negative] = node_marginals(parent, cpt)[is_negative][:, None, :]
+
     return cpt

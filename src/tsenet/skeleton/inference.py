@@ -143,6 +143,7 @@ class Inference:
             total_pairs += pairs
             total_on += on
             total_loglik += loglik
+
         return total_pairs, total_on, total_loglik
 
 
@@ -187,6 +188,7 @@ def tables_from_counts(
     is_independent = parent[n_observed:] < 0
     if positive:
         is_independent |= rate[:, 1] < rate[:, 0]
+
     rate = np.where(is_independent[:, None], marginal, rate)
     _set_rates(cpt, np.arange(n_observed, parent.size), rate)
 
@@ -270,5 +272,6 @@ def refine(
         on += eta * (batch_on / size - on)
         tables_from_counts(pairs, on, parent, PSEUDO_ROWS / pieces.n_rows, cpt, positive)
         progress.advance(1, f"log-likelihood {loglik / size:.2f} per row")
+
     progress.finish()
     return cpt

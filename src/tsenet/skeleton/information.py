@@ -146,6 +146,7 @@ class PairCounter:
         for n_served in workers.map(serve, chunks_of_equal_work(work, CHUNK_WORK)):
             if progress is not None:
                 progress.advance(n_served)
+
         return partners, gain, joint
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -191,6 +192,7 @@ def pair_information(
         spans = chunks_of_equal_work(work, int(work.sum()) // (4 * cluster.n_slots) + 1)
         found = cluster.map(partial(_partners_of_span, counter, n_partners), spans)
         partners, gain = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+
     partners[~counter.varies] = -1
     gain[~counter.varies] = 0.0
     progress.finish()

@@ -133,6 +133,7 @@ class _PairQueue:
                     heapq.heappush(self._heap, (-self.gain[i, place], i, j))
                     return
                 self._next[i] += 1
+
             if self.gain[i, n_partners - 1] < self.threshold:
                 return
             self.refill(i)
@@ -176,15 +177,18 @@ def find_islands(
     tables = np.full((alive.size, 2), 0.5)
     priors: list[float] = []
     progress.start("islands", int(alive.sum()))
+
     while (pair := queue.best()) is not None:
         i, j = pair
         members = np.empty(options.max_island, np.int32)
         table = np.empty((options.max_island, 2))
-        a, b = min(i, j), max(i, j)
+        a = min(i, j)
+        b = max(i, j)
         seed = key + 1_000_003 * a + b  # a prime: other pairs have other seeds
         size, prior, exhausted = grow_island(
             a, b, state, options, seed, pattern_of, patterns, members, table
         )
+
         if exhausted >= 0:  # the list of this variable ended before the island was complete
             queue.refill(exhausted)
             continue
@@ -195,6 +199,7 @@ def find_islands(
         tables[members] = table[:size]
         priors.append(prior)
         progress.advance(size)
+
     progress.finish(f"{len(priors):,} groups, {int(alive.sum()):,} variables left over")
     return Layer(latent_of, np.array(priors), tables), alive
 
@@ -340,6 +345,7 @@ def learn_layer(
     find = partial(find_islands, counter, partners, gain, options, key, workers, progress)
     layer, is_left = find()
     min_gain = 0.0  # of a variable that is put under a latent afterwards
+
     if of_latents and options.correlation_test:
         # All pairs may be too many to correct for: then the share of false ones is bounded, not their number.
         best_gain = gain[counter.varies, 0]
@@ -352,6 +358,7 @@ def learn_layer(
             return None
         layer = _single_island(counter)
         is_left &= layer.latent_of < 0
+
     layer = _order_layer_states(layer)
     soft = complete(rows, layer)
 
@@ -365,6 +372,7 @@ def learn_layer(
         is_tied = (target >= 0) & (tie >= min_gain)
         layer = _move(layer, left[is_tied], target[is_tied], joint[is_tied], hard.counts(), counter)
         soft = complete(rows, layer)
+
     progress.advance()
 
     for _ in range(n_rounds):
@@ -372,8 +380,10 @@ def learn_layer(
         progress.advance(1, f"{n_moved} variables moved")
         if not n_moved:
             break
+
     if n_rounds:  # the last round may have left groups of one variable: dissolve them
         layer, soft, _ = _reassign(layer, soft, counter, options, workers, only_alone=True)
+
     progress.finish(f"{layer.n_latents:,} groups")
     return layer, soft
 
@@ -452,6 +462,7 @@ def _reassign(
     layer = replace(layer, latent_of=latent_of, prior=layer.prior[used])
     if not np.array_equal(latent_of, latent_of_before):
         soft = complete(counter.rows, layer)
+
     return layer, soft, int(moves.sum())
 
 
@@ -496,6 +507,7 @@ def _compare(
     work = entries[layer.latent_of[variables]] + 1
     for _ in workers.map(serve, chunks_of_equal_work(work, CHUNK_WORK)):
         pass
+
     return tables
 
 

@@ -383,6 +383,7 @@ class LatentTree:
         if len(set(self.names)) != m:
             repeated = Counter(self.names).most_common(1)[0][0]
             raise ValueError(f"names of nodes must be unique, but {repeated!r} occurs twice")
+
         if not all(isinstance(name, str) for name in self.names):
             raise ValueError("names of nodes must be strings")
         if self.rule.names != self.names[: self.n_observed]:

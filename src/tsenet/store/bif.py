@@ -68,6 +68,7 @@ def write_bif(tree: LatentTree, path: str | os.PathLike[str]) -> None:
                 f"  property level = {level};\n"
                 "}\n"
             )
+
         for name, parent, (off, on) in zip(names, parents, tables, strict=True):
             if parent < 0:
                 file.write(f"probability ( {name} ) {{\n  table {off[0]!r}, {off[1]!r};\n}}\n")

@@ -173,6 +173,7 @@ def load(path: str | os.PathLike[str], kind: str | None = None) -> Any:
             f"{name} holds a {stored_kind}, which this tsenet does not know "
             f"(it knows {', '.join(KINDS)}): install a newer tsenet"
         )
+
     try:
         return _rebuilt(stored_kind, meta, arrays)
     except (MemoryError, ImportError):
@@ -204,6 +205,7 @@ def _check_nothing_lost(obj: Storable, meta: dict[str, Any], arrays: Arrays) -> 
     for name, value in meta.items():
         if name not in kept_meta or not _holds(kept_meta[name], value):
             raise ValueError(f"the field {name!r} is unknown or not in its normal form")
+
     for name, array in arrays.items():
         kept = kept_arrays.get(name)
         if (
@@ -297,6 +299,7 @@ def save_parts(
             "the fields would not come back from JSON as they are: use only dicts with "
             "string keys, lists, strings, numbers, booleans and None"
         )
+
     plain = [(name, _little_endian(name, array)) for name, array in arrays.items()]
     plain.sort(key=lambda part: (-part[1].itemsize, part[0]))  # keeps every array aligned
     header: dict[str, Any] = {"__metadata__": {"tsenet": text}}
@@ -312,9 +315,11 @@ def save_parts(
             "data_offsets": [position, position + array.nbytes],
         }
         position += array.nbytes
+
     digest = hashlib.sha256(_canonical(header).encode())
     for _, array in plain:
         digest.update(_bytes_of(array))
+
     header["__metadata__"]["sha256"] = digest.hexdigest()
     head = _canonical(header).encode()
     head += b" " * (-len(head) % 8)
@@ -322,6 +327,7 @@ def save_parts(
         raise ModelFileError(
             f"this {kind} takes more than a file can hold: {_MAX_HEADER:,} bytes of fields, {_MAX_BYTES:,} in all"
         )
+
     _checked_manifest(text)
     _checked_entries(header, position)
     with atomic_write(path) as file:
@@ -416,6 +422,7 @@ def _read(file: BufferedReader, size: int) -> tuple[str, dict[str, Any], Arrays]
             f"it is a safetensors file without a manifest of format version {FORMAT_VERSION}: it was not written by "
             "tsenet, or by another version. Save the model again"
         )
+
     stored_digest = metadata.pop("sha256")
     digest = hashlib.sha256(_canonical(header).encode())
     arrays: Arrays = {}
@@ -427,6 +434,7 @@ def _read(file: BufferedReader, size: int) -> tuple[str, dict[str, Any], Arrays]
         if dtype == "BOOL" and content.translate(None, b"\0\1"):
             raise _damaged(f"part {name!r} holds booleans that are neither 0 nor 1")
         arrays[name] = np.frombuffer(content, dtype=DTYPES[dtype]).reshape(shape)
+
     if digest.hexdigest() != stored_digest:
         raise _damaged("it does not match its SHA-256: the file was altered or damaged")
     manifest = _checked_manifest(metadata["tsenet"])
@@ -459,6 +467,7 @@ def _checked_entries(
             continue
         if not _PART_NAME.fullmatch(name):
             raise _damaged(f"{name!r} is not a part name")
+
         match entry:
             case {"dtype": str(dtype), "shape": list(shape), "data_offsets": [begin, end], **rest}:
                 counts = [*shape, begin, end]
@@ -471,16 +480,20 @@ def _checked_entries(
                 ):
                     entries.append((begin, end, name, dtype, tuple(shape)))
                     continue
+
         raise _damaged(f"the header's entry of part {name!r} is not valid")
+
     entries.sort()
     position = 0
     for begin, end, name, *_ in entries:
         if begin != position:
             raise _damaged(f"part {name!r} does not begin where the one before it ends")
         position = end
+
     if position != n_bytes:
         state = "truncated" if position > n_bytes else "too long"
         raise _damaged(f"it is {state}: the arrays should have {position:,} bytes, not {n_bytes:,}")
+
     return [(name, dtype, shape) for _, _, name, dtype, shape in entries]
 
 
@@ -494,10 +507,12 @@ def _checked_manifest(text: str) -> dict[str, Any]:
             f"it has format version {version!r}, but this tsenet reads version {FORMAT_VERSION}: "
             "save the model again, or install the tsenet that wrote it"
         )
+
     types = {"format": str, "format_version": int, "kind": str, "meta": dict, "tsenet_version": str}
     for name in sorted(fields.keys() | types.keys()):
         if not isinstance(fields.get(name), types.get(name, ())):
             raise _damaged(f"{name} in the manifest is missing, unknown or not of its type")
+
     if not _KIND.fullmatch(fields["kind"]):
         raise _damaged(f"its kind is {fields['kind']!r}, not a class name")
     return fields

@@ -85,6 +85,7 @@ def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
         import onnx
     except ImportError as error:
         raise MissingDependencyError("to_onnx needs onnx: pip install onnx") from error
+
     from tsenet.network.compact import drop_unused
 
     if model.reads_embeddings_:
@@ -101,6 +102,7 @@ def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     }
     if hasattr(model.targets_, "classes"):
         metadata["classes"] = json.dumps(model.targets_.classes.tolist(), ensure_ascii=False)
+
     onnx.helper.set_model_props(proto, metadata)
     if proto.ByteSize() > _MAX_FILE_BYTES:
         raise DataError(f"an ONNX file cannot hold the {proto.ByteSize():,} bytes of this network")
@@ -167,11 +169,13 @@ def _scaled(graph: _Graph, scaling: Scaling, sources: NDArray[np.int64]) -> str:
         rows = _known(graph, graph.node("Sub", scaled, rest))
     else:
         rows = _known(graph, graph.node("Mul", "X", graph.constant(scale)))
+
     if scaling.limit.size:
         most = scaling.limit if scaling.limit.size == 1 else scaling.limit[sources]
         bound = np.minimum(most, np.finfo(np.float32).max)
         rows = graph.node("Min", rows, graph.constant(bound))
         rows = graph.node("Max", rows, graph.constant(-bound))
+
     return graph.node("Transpose", rows, perm=[1, 0])
 
 
@@ -298,9 +302,11 @@ def _answers(graph: _Graph, targets: Targets, outputs: str) -> list[tuple[str, A
     else:
         graph.node("Softmax", by_row, name="probabilities", axis=1)
         number = graph.node("ArgMax", by_row, axis=1, keepdims=0)
+
     classes = np.array(targets.classes.tolist())
     if classes.dtype.kind == "u":
         classes = classes.astype(np.int64)
+
     graph.node("Gather", graph.constant(classes), number, name="label", axis=0)
     kind = {"b": kinds.BOOL, "i": kinds.INT64, "f": kinds.FLOAT, "U": kinds.STRING}
     return [

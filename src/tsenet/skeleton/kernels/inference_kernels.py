@@ -72,6 +72,7 @@ def infer_rows(
     message = np.empty((n_nodes, 2))
     dirty = np.zeros(n_nodes, np.bool_)  # latents with an active descendant
     on = np.empty(n_nodes)  # P(z=1|x)
+
     for r in range(numbers.size):
         first = row_start[numbers[r]]
         last = row_start[numbers[r] + 1]
@@ -93,10 +94,12 @@ def infer_rows(
             z = order[k]
             if not dirty[z]:
                 continue
+
             for t in range(2):
                 a = log_cpt[z, t, 0] + evidence[z, 0]
                 b = log_cpt[z, t, 1] + evidence[z, 1]
                 message[z, t] = max(a, b) + np.log1p(np.exp(-abs(a - b)))
+
             p = parent[z]
             if p < 0:
                 total += message[z, 0] - base.message[z, 0]
@@ -104,6 +107,7 @@ def infer_rows(
                 dirty[p] = True
                 for t in range(2):
                     evidence[p, t] += message[z, t] - base.message[z, t]
+
         loglik[r] = total
 
         # Downward, parents first: P(z=1|x) = Σ_t P(parent=t|x) · P(z=1 | parent=t, all below z). It also cleans up.
@@ -116,6 +120,7 @@ def infer_rows(
                 if dirty[z]:
                     given_0 = np.exp(log_cpt[z, 0, 1] + evidence[z, 1] - message[z, 0])
                     given_1 = np.exp(log_cpt[z, 1, 1] + evidence[z, 1] - message[z, 1])
+
                 p = parent[z]
                 parent_node = on[p] if p >= 0 else 0.0
                 both_on = parent_node * given_1
@@ -123,12 +128,14 @@ def infer_rows(
                 on[z] = both_on + only_z
                 if posterior.shape[0] > 0:
                     posterior[r, z - n_observed] = on[z]
+
                 if pair_counts.shape[0] > 0:
                     counts = pair_counts[z - n_observed]
                     counts[0, 0] += (1.0 - parent_node) - only_z
                     counts[0, 1] += only_z
                     counts[1, 0] += parent_node - both_on
                     counts[1, 1] += both_on
+
             if dirty[z]:
                 dirty[z] = False
                 evidence[z, 0] = base.evidence[z, 0]

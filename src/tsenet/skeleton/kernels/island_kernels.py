@@ -134,10 +134,12 @@ def fit_members(
     best_prior = prior
     best_loglik = -np.inf
     loglik = -np.inf
+
     for start in range(restarts + 1):
         is_last = start == restarts
         if is_last:
             prior = best_prior
+
         for t in range(k):
             if start > 0 and not is_last:
                 weight[t] = -np.log(random_unit(key, 3 * start + t))
@@ -171,12 +173,14 @@ def fit_members(
                     if not by_weight:
                         odds *= chance(table[t, 1], state) / chance(table[t, 0], state)
                         off *= chance(table[t, 0], state)
+
                 odds = min(odds, RATIO_BOUND)
                 share = count * odds / (1.0 + odds)
                 if by_weight:
                     share = count * (0.05 + 0.9 * of_on / of_all)
                 else:
                     new_loglik += count * np.log(max(off, 1.0 / RATIO_BOUND) * (1.0 + odds))
+
                 total += count
                 on_total += share
                 for t in range(k):
@@ -201,6 +205,7 @@ def fit_members(
             for t in range(k):
                 best_table[t, 0] = table[t, 0]
                 best_table[t, 1] = table[t, 1]
+
     return prior, loglik
 
 
@@ -226,6 +231,7 @@ def fit_join(fixed: Array, counts: Array, table: Array) -> float:
             by_x[f, wx & 1] += counts[f, wx]
             total += counts[f, wx]
         on += by_x[f, 1]
+
     rate = (on + SMOOTH) / (total + 2.0 * SMOOTH)
     table[0] = rate
     table[1] = rate
@@ -246,6 +252,7 @@ def fit_join(fixed: Array, counts: Array, table: Array) -> float:
                 share = count * on / (on + off)
                 count_all[1] += share
                 count_all[0] += count - share
+
                 if x:
                     count_on[1] += share
                     count_on[0] += count - share
@@ -255,6 +262,7 @@ def fit_join(fixed: Array, counts: Array, table: Array) -> float:
         loglik = new_loglik
         for y in range(fixed.shape[0]):
             table[y] = (count_on[y] + SMOOTH) / (count_all[y] + 2.0 * SMOOTH)
+
     return loglik
 
 
@@ -280,6 +288,7 @@ def fit_split(fixed: Array, counts: Array, restarts: Int, key: Int, table: Array
             total += counts[f, wx]
             mean_w += counts[f, wx] * (wx >> 1)
             mean_x += counts[f, wx] * (wx & 1)
+
     mean_w = (mean_w + SMOOTH) / (total + 2.0 * SMOOTH)
     mean_x = (mean_x + SMOOTH) / (total + 2.0 * SMOOTH)
 
@@ -290,6 +299,7 @@ def fit_split(fixed: Array, counts: Array, restarts: Int, key: Int, table: Array
     on_w = np.empty(2)  # expected rows with W on, by state of Z
     on_x = np.empty(2)
     joint = np.empty((2, 2))  # P(Y=y, Z=z, f, w, x)
+
     for start in range(restarts + 1):
         is_last = start == restarts
 
@@ -303,6 +313,7 @@ def fit_split(fixed: Array, counts: Array, restarts: Int, key: Int, table: Array
         table[1, 1] = mean_w + (1.0 - mean_w) * lift_w
         table[2, 0] = mean_x * (1.0 - lift_x)
         table[2, 1] = mean_x + (1.0 - mean_x) * lift_x
+
         if is_last:  # continue the best start
             for k in range(3):
                 table[k, 0] = best_table[k, 0]
@@ -332,6 +343,7 @@ def fit_split(fixed: Array, counts: Array, restarts: Int, key: Int, table: Array
                         joint[y, 0] = fixed[y, f] * (1.0 - table[0, y]) * child_0
                         joint[y, 1] = fixed[y, f] * table[0, y] * child_1
                         total += joint[y, 0] + joint[y, 1]
+
                     new_loglik += count * np.log(total)
                     scale = count / total
                     for y in range(fixed.shape[0]):
@@ -345,6 +357,7 @@ def fit_split(fixed: Array, counts: Array, restarts: Int, key: Int, table: Array
             for y in range(fixed.shape[0]):
                 total = z_of_y[y, 0] + z_of_y[y, 1] + 2.0 * SMOOTH
                 table[0, y] = (z_of_y[y, 1] + SMOOTH) / total
+
             for z in range(fixed.shape[0]):
                 total = z_of_y[0, z] + z_of_y[1, z] + 2.0 * SMOOTH
                 table[1, z] = (on_w[z] + SMOOTH) / total
@@ -360,6 +373,7 @@ def fit_split(fixed: Array, counts: Array, restarts: Int, key: Int, table: Array
             for k in range(3):
                 best_table[k, 0] = table[k, 0]
                 best_table[k, 1] = table[k, 1]
+
     return loglik
 
 
@@ -372,11 +386,14 @@ def _best_candidate(
     ``place[k]`` is the position in member k's list of partners up to which all partners are taken. A member is
     exhausted if it has reached the end of its list and a variable that is not on the list could still be the best.
     """
-    partners, gain, alive = state.partners, state.gain, state.alive
+    partners = state.partners
+    gain = state.gain
+    alive = state.alive
     m = partners.shape[1]
     best: Int = np.int64(-1)
     best_gain = -1.0
     closest: Int = np.int64(-1)
+
     for k in range(n_members):
         member = members[k]
         while place[k] < m and partners[member, place[k]] >= 0:
@@ -384,6 +401,7 @@ def _best_candidate(
             inside = False
             for t in range(n_members):
                 inside = inside or members[t] == j
+
             if alive[j] and not inside:
                 n_information = gain[member, place[k]]
                 if n_information > best_gain or (n_information == best_gain and j < best):
@@ -391,10 +409,13 @@ def _best_candidate(
                     best_gain = n_information
                     closest = k
                 break
+
             place[k] += 1
+
     for k in range(n_members):
         if place[k] == m and gain[members[k], m - 1] >= best_gain:
             return best, closest, best_gain, np.int64(members[k])
+
     return best, closest, best_gain, np.int64(-1)
 
 
@@ -455,6 +476,7 @@ def one_latent_suffices(
         first = np.int64(2)
     elif closest == second:
         second = np.int64(2)
+
     _fixed_pair(prior, table, first, second, fixed)
     _pair_cells(patterns, n_patterns, first, second, closest, cells)
     fit_split(fixed, cells, options.em_restarts, key, split)
@@ -484,6 +506,7 @@ def one_latent_suffices(
                 better = joint_two[w, x, 0] + of_others * joint_two[w, x, 1]
                 plain = joint_one[w, x, 0] + of_others * joint_one[w, x, 1]
                 advantage += rows * np.log(better / plain)
+
     return bool(advantage <= np.log(n_rows) + options.ud_threshold)
 
 
@@ -499,6 +522,7 @@ def fit_pair(patterns: Patterns, n_patterns: Int, positions: Array, table: Array
     for p in range(n_patterns):
         bits = patterns.bits[p]
         n[bit(bits, positions[0]), bit(bits, positions[1])] += patterns.n[p]
+
     total = n[0, 0] + n[0, 1] + n[1, 0] + n[1, 1]
     is_positive = n[1, 1] * n[0, 0] >= n[1, 0] * n[0, 1]
     n_both = (n[1, 1] if is_positive else n[1, 0]) + 0.5
@@ -552,12 +576,15 @@ def grow_island(
     closest: Int = np.int64(-1)
     exhausted: Int = np.int64(-1)
     candidate = seed_a
+
     while True:
         # In how many rows of each pattern the candidate is on, and whether it may join.
         for p in range(n_patterns):
             on[p] = 0
+
         for t in range(col_start[candidate], col_start[candidate + 1]):
             on[pattern_of[col_items[t]]] += 1
+
         if n_members >= 3 and not one_latent_suffices(
             patterns, n_patterns, n_rows, prior, table, closest, options, key + candidate, joined
         ):
@@ -570,6 +597,7 @@ def grow_island(
         for p in range(n_patterns):
             if on[p] == 0:
                 continue
+
             if on[p] == count[p] and p > 0:  # all its rows move: keep its place
                 child[p] = p
             else:
@@ -579,10 +607,13 @@ def grow_island(
                 ratio[length] = ratio[p]
                 count[p] -= on[p]
                 length += 1
+
             bits[child[p]] |= np.uint64(1) << np.uint64(n_members)
+
         n_patterns = length
         for t in range(col_start[candidate], col_start[candidate + 1]):
             pattern_of[col_items[t]] = child[pattern_of[col_items[t]]]
+
         members[n_members] = candidate
         table[n_members, 0] = joined[0]
         table[n_members, 1] = joined[1]
@@ -595,6 +626,7 @@ def grow_island(
             prior, _ = fit_members(
                 patterns, n_patterns, positions, options.em_restarts, key, prior, table, steps
             )
+
         if n_members >= 3:
             for k in range(0 if n_members == 3 else n_members - 1, n_members):
                 for p in range(n_patterns):
@@ -606,11 +638,13 @@ def grow_island(
         if n_members == 1:
             candidate = seed_b
             continue
+
         if n_members == members.size:
             break
         candidate, closest, value, exhausted = _best_candidate(members, n_members, state, place)
         if exhausted >= 0 and gain[exhausted, gain.shape[1] - 1] < state.min_gain:
             exhausted = np.int64(-1)  # variables beyond the end of the list may not join
+
         if exhausted >= 0 or candidate < 0 or value < state.min_gain:
             break
 
@@ -635,4 +669,5 @@ def grow_island(
         starts = np.int64(0)
         steps = np.int64(REFIT_STEPS)
         prior, _ = fit_members(patterns, n_patterns, positions, starts, key, prior, table, steps)
+
     return n_members, prior, exhausted

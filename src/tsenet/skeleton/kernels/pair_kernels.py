@@ -63,6 +63,7 @@ def _offer(gains: Array, indices: Array, size: Int, gain: float, index: Int) -> 
             gains[place] = gains[previous]
             indices[place] = indices[previous]
         place = previous
+
     if place == gains.size:
         return size
     gains[place] = gain
@@ -95,11 +96,13 @@ def best_partners(
     n_best = best.shape[1]
     counts = np.zeros(n_all, np.int32)
     touched = np.empty(n_all, np.int32)
+
     for b in range(variables.size):
         i = variables[b]
         own = data.own[i]
         n_i = col_start[i + 1] - col_start[i]
-        gains, partners = best_value[b], best[b]
+        gains = best_value[b]
+        partners = best[b]
 
         # In how many rows each other variable is on together with i.
         n_touched = 0
@@ -130,6 +133,7 @@ def best_partners(
             gain = information(counts[j], n_i, n_on[j], xlogx)
             if size < n_best or gain >= gains[n_best - 1]:
                 size = _offer(gains, partners, size, gain, j)
+
         # … and those that do not.
         for j in data.frequent_first:
             if counts[j] > 0 or j == own:
@@ -142,6 +146,7 @@ def best_partners(
         for t in range(size, n_best):
             gains[t] = 0.0
             partners[t] = -1
+
         shared[b] = counts[partners[0]] if size > 0 else 0
         for t in range(n_touched):
             counts[touched[t]] = 0
@@ -203,6 +208,7 @@ def compare_assignments(
         t = latent_start[target[b]]
         t_end = latent_start[target[b] + 1]
         n_other = t_end - t
+
         for e in range(entry_start[z], entry_start[z + 1]):
             row = entry_row[e]
             x = 0
@@ -211,11 +217,14 @@ def compare_assignments(
                 k += 1
                 x = 1
                 logodds -= weight[v]
+
             while t < t_end and latent_items[t] < row:
                 t += 1
+
             y = 1 if t < t_end and latent_items[t] == row else 0
             n_other -= y
             out[b, x, 1 if logodds > 0.0 else 0, y] += 1
+
         off_state = 1 if base[z] - off_evidence[v] > 0.0 else 0
         n_entries = entry_start[z + 1] - entry_start[z]
         out[b, 0, off_state, 1] += n_other
