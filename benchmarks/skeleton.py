@@ -26,10 +26,10 @@ ROW_LENGTH = 40
 
 
 def run(
-    what: Annotated[str, typer.Argument(help="planted or growth; default: both.")] = "",
+    what: Annotated[str, typer.Argument(help="planted, completion or growth; default: all.")] = "",
 ) -> str:
-    """A planted tree next to the Java program (TSENET_DATA), and growth with words and rows."""
-    parts = {"planted": planted, "growth": growth}
+    """A planted tree next to the Java program and by both ways of completion (TSENET_DATA), and growth."""
+    parts = {"planted": planted, "completion": completion, "growth": growth}
     return "\n\n".join(f"## {name}\n\n{parts[name]()}" for name in ([what] if what else parts))
 
 
@@ -50,6 +50,39 @@ def planted(n_seeds: int = 3) -> str:
     head = ["", "ARI 1", "log-likelihood", "structure, CPU s", "EM, CPU s", "peak GB"]
     text = table(head, [*body, ["Java", *JAVA]])
     return f"{text}\n\nThe true tree's log-likelihood is {TRUTH:g} per row."
+
+
+def completion(n_seeds: int = 3) -> str:
+    """Compare trees of the planted rows that complete data by group and by layer, by default and in paper().
+
+    For each level the agreement of its groups with the true ones (adjusted Rand index), and the log-likelihood of a
+    held-out row.
+    """
+    home = data_folder() / "planted"
+    train, test = (sp.csr_array(sp.load_npz(home / f"{part}.npz")) for part in ("train", "test"))
+    with np.load(home / "truth.npz") as truth:
+        groups = [truth["group1"]]  # of each word
+        for level in (2, 3):
+            groups.append(truth[f"group{level}"][groups[-1]])
+    papers = tsenet.TSENetClassifier.paper().tree_options or {}
+    body = []
+    for name, options in (("default", {}), ("paper()", papers)):
+        for way in ("island", "layer"):
+            settings = {**options, "completion": way, "max_top": 10}
+            trees = [
+                tsenet.learn_tree(train, **settings, random_state=seed) for seed in range(n_seeds)
+            ]
+            found = [[_agreement(tree, k + 1, groups[k]) for k in range(3)] for tree in trees]
+            score = np.mean([tree.log_likelihood(test).mean() for tree in trees])
+            sizes = "-".join(map(str, trees[0].layer_sizes[1:]))
+            row = [f"{value:.3f}" for value in np.mean(found, axis=0)]
+            body.append([f"{name}, {way}", sizes, *row, f"{score:.2f}"])
+    return table(["", "latents, seed 0", "ARI 1", "ARI 2", "ARI 3", "log-likelihood"], body)
+
+
+def _agreement(tree: Any, level: int, groups: Any) -> float:
+    """Adjusted Rand index of the words' true and found groups of a level, or of the highest one that the tree has."""
+    return float(adjusted_rand_score(groups, tree.ancestors(min(level, tree.n_levels))))
 
 
 def growth() -> str:

@@ -14,7 +14,7 @@ from matplotlib.patheffects import Normal, Stroke
 __all__ = ["draw", "fit"]
 
 CLASSES = ("world", "sports", "business", "science")
-N_ROWS, N_LABELS = 12_000, 100
+N_ROWS, N_LABELS = 12_000, 400
 N_TOPICS = 60  # of the lowest level
 N_ABOVE, N_BELOW, N_WORDS = (
     4,
@@ -46,25 +46,23 @@ def fit(rows: Any) -> tuple[Any, Any, Any]:
     labels[N_LABELS:] = None
 
     topics = tsenet.TopicModel(n_topics=N_TOPICS, random_state=0).fit(texts)
-    counts = topics.vectorizer_.transform(texts)
-    table = tsenet.Table.of(counts, topics.vectorizer_.get_feature_names_out())
-    wiring = tsenet.expand(topics.tree_, table, link_rule="context", random_state=0)
-    network = tsenet.TSENetClassifier(
-        wiring=wiring, vectorizer=topics.vectorizer_, units_per_latent=1, random_state=0
-    )
+    network = tsenet.TSENetClassifier.informed(skeleton=topics, random_state=0)
     network.fit(texts, labels)
     return topics, describe_units(network, texts), network
 
 
 def draw(topics: Any, units: Any, network: Any) -> Figure:
     """Draw the largest topics with their words, the links of the tree and the added ones, and the votes."""
-    table = topics.topics_
+    table = topics.topics_.set_index("id")  # a unit has its topic's label as its name
     votes = {unit.name: np.array(unit.classes) for unit in units.units if unit.classes is not None}
-    shown = {
-        above.id: table[table["parent"] == above.id].nlargest(N_BELOW, "share")
-        for above in table[table["level"] == 2].nlargest(N_ABOVE, "share").itertuples()
-    }
-    places = _places({above: list(below["id"]) for above, below in shown.items()})
+    shown = {}
+    words: dict[str, list[str]] = {}
+    for above in table[table["level"] == 2].nlargest(N_ABOVE, "share").itertuples():
+        below = table[table["parent"] == above.Index].nlargest(N_BELOW, "share")
+        shown[str(above.label)] = below["label"].tolist()
+        for topic in below.itertuples():
+            words[str(topic.label)] = [word for word, _ in topic.words[:N_WORDS]]
+    places = _places(shown)
     n_rows = len(places) - N_ABOVE
     best = {name: int(votes[name].argmax()) for name in places}
     # classes stand in the order of the units that vote for them, so that few lines cross
@@ -77,21 +75,13 @@ def draw(topics: Any, units: Any, network: Any) -> Figure:
     axes = figure.subplots()
     axes.set(xlim=(-0.2, OUTPUT + 1.2), ylim=(-1.2, n_rows + 0.4))
     axes.axis("off")
-    for above, below in shown.items():
-        for name in below["id"]:
-            _line(axes, places[name], places[above], color=TREE, linewidth=1.4)
-    words = {
-        topic.id: [word for word, _ in topic.words[:N_WORDS]]
-        for below in shown.values()
-        for topic in below.itertuples()
-    }
-    _draw_reading(axes, places, words, network)
+    _draw_links(axes, places, words, shown, network, units)
     strongest = {
-        level: max(np.abs(votes[name]).max() for name in places if name.startswith(level))
-        for level in ("Z1", "Z2")
+        lowest: max(votes[name].max() for name in places if (name in words) == lowest)
+        for lowest in (True, False)
     }
     for name, place in places.items():
-        share = votes[name].max() / strongest[name.partition(".")[0]]
+        share = votes[name].max() / strongest[name in words]
         style = {"color": COLOURS[best[name]], "linewidth": 0.6 + 4 * share}
         _line(axes, place, outputs[best[name]], **style, alpha=0.35 if name in words else 0.7)
     for name, place in places.items():
@@ -100,8 +90,7 @@ def draw(topics: Any, units: Any, network: Any) -> Figure:
         if name in words:
             _write(axes, (WORDS, place[1]), ", ".join(words[name]), ha="right")
         else:
-            label = table.loc[table["id"] == name, "label"].item()
-            _write(axes, (place[0], place[1] + 0.62), label, ha="center", weight="bold")
+            _write(axes, (place[0], place[1] + 0.62), name, ha="center", weight="bold")
     for k, place in outputs.items():
         axes.plot(*place, "o", markersize=19, color=COLOURS[k], zorder=4)
         style = {"color": COLOURS[k], "weight": "bold", "size": 12}
@@ -120,22 +109,37 @@ def _places(shown: Mapping[str, list[str]]) -> dict[str, Place]:
     return places
 
 
-def _draw_reading(
-    axes: Axes, places: Mapping[str, Place], words: Mapping[str, list[str]], network: Any
+def _draw_links(
+    axes: Axes,
+    places: Mapping[str, Place],
+    words: Mapping[str, list[str]],
+    shown: Mapping[str, list[str]],
+    network: Any,
+    units: Any,
 ) -> None:
-    """Draw which words each of the lowest units reads: those of its topic, and those that expansion added."""
-    layer = network.wiring_.layers[0]
-    links = set(zip(layer.upper_ends().tolist(), layer.indices.tolist(), strict=True))
+    """Draw what each unit reads: the words or topics of its own in the tree, and those that expansion added."""
+    links = [
+        set(zip(layer.upper_ends().tolist(), layer.indices.tolist(), strict=True))
+        for layer in network.wiring_.layers
+    ]
+    number = {unit.name: k for level in (1, 2) for k, unit in enumerate(units.level(level))}
     column = {name: k for k, name in enumerate(network.vectorizer_.get_feature_names_out())}
-    for topic, own in words.items():
-        start = (WORDS + 0.08, places[topic][1])
+
+    def link(start: Place, end: Place, own: bool) -> None:
+        style = {"color": TREE, "linewidth": 1.4} if own else {"color": ADDED, "linewidth": 1}
+        _line(axes, start, end, **style, zorder=2 if own else 1)
+
+    for below, place in places.items():
+        if below not in words:
+            continue
+        start = (WORDS + 0.08, place[1])
         for other in words:
-            number = int(other.partition(".")[2])
-            n_read = sum((number, column[word]) in links for word in own)
-            if other == topic:
-                _line(axes, start, places[other], color=TREE, linewidth=1.4)
-            elif n_read > N_WORDS / 2:
-                _line(axes, start, places[other], color=ADDED, linewidth=1)
+            read = [(number[other], column[word]) in links[0] for word in words[below]]
+            if other == below or any(read):
+                link(start, places[other], other == below)
+        for above, own in shown.items():
+            if below in own or (number[above], number[below]) in links[1]:
+                link(place, places[above], below in own)
 
 
 def _write(axes: Axes, place: Place, text: str, **style: Any) -> None:
@@ -149,7 +153,10 @@ def _line(axes: Axes, start: Place, end: Place, **style: Any) -> None:
     share = np.linspace(0, 1, 50)
     height = start[1] + (end[1] - start[1]) * share**2 * (3 - 2 * share)
     axes.plot(
-        start[0] + (end[0] - start[0]) * share, height, solid_capstyle="round", zorder=1, **style
+        start[0] + (end[0] - start[0]) * share,
+        height,
+        solid_capstyle="round",
+        **{"zorder": 1, **style},
     )
 
 
