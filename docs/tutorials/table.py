@@ -80,7 +80,7 @@ for name, estimator in {
 #
 # ## Why this sample?
 #
-# The contributions of the columns add up to the output (log-odds of the second class), and so do those of the units.
+# What the columns add, with a start, is the probability of the predicted class.
 
 # %%
 from tsenet.explain import explain_prediction

@@ -250,15 +250,20 @@ class TestPredict:
 
     def test_reasons(self, folder: Path, frame: pd.DataFrame) -> None:
         answers = predicted(folder / "three.tsenet", folder / "d.csv", "--explain", 2)
-        assert answers.columns[-2:].tolist() == ["reason 1", "reason 2"]
+        assert answers.columns[-3:].tolist() == ["rather than", "reason 1", "reason 2"]
         fitted = tsenet.load(folder / "three.tsenet")
         for row in (0, 7):
-            expected = explain_prediction(fitted, frame[COLUMNS].iloc[[row]]).features[:2]
-            for k, part in enumerate(expected):
+            why = explain_prediction(fitted, frame[COLUMNS].iloc[[row]])
+            assert answers["rather than"][row] == why.against
+            for k, part in enumerate(why.features[:2]):
                 reason = answers[f"reason {k + 1}"][row]
-                assert reason.startswith(f"{part.name} = ")
-                contribution = float(reason.rpartition("(")[2].rstrip(")"))
-                assert contribution == pytest.approx(part.contribution, rel=1e-2)
+                assert reason.startswith(part.name)
+                points = float(reason.rpartition("(")[2].rstrip(" %)"))
+                expected = 100 * part.contribution * why.probability_factor
+                assert points == pytest.approx(expected, abs=0.06)
+        amounts = predicted(folder / "amount.tsenet", folder / "d.csv", "--explain", 1)
+        assert "rather than" not in amounts.columns
+        assert "%" not in amounts["reason 1"][0]
 
     def test_texts(self, tmp_path: Path) -> None:
         """A folder of txt files; folders are classes."""
@@ -272,6 +277,9 @@ class TestPredict:
         answers = predicted(model, texts)
         assert answers.columns.tolist() == ["file", "folder", "P(other)", "P(sport)"]
         assert (answers["file"].str.partition("/")[0] == answers["folder"]).mean() > 0.9
+        reasons = predicted(model, texts, "--explain", "1")["reason 1"]
+        assert reasons.str.contains(r"\[.*goal.*\]").any()  # a topic, by its words
+        assert not reasons.str.contains(r"Z1\.").any()
         (tmp_path / "new.csv").write_text("text\nThe GOAL!\nqwerty\n")
         result = run("predict", model, tmp_path / "new.csv", "--quiet", "--explain", "1")
         assert "1 of 2 texts contain no word that the model knows" in result.stderr

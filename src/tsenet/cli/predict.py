@@ -49,8 +49,9 @@ def predict(
     Writes a csv of predictions and probabilities, in the order of the rows. DATA must have the columns that the model
     was fitted on, by name, in any order; other columns are ignored.
 
-    With --explain N, each row also has the N columns that contribute most to its prediction: to the log-odds of the
-    predicted class, or to the predicted number.
+    With --explain N, each row also has the N strongest reasons for its prediction: topics with their words, or columns,
+    and what they add to the predicted number, or to the probability of the predicted class among it and the one in
+    second place (rather than).
 
     With --json and without --out, prints one JSON object per row. Texts that a spreadsheet would run as a formula,
     such as =A1, get a leading ' in the csv. The rows of a folder made by tsenet shard are read a part at a time.
@@ -130,19 +131,25 @@ def _predictions(
 
 
 def _reasons(fitted: Any, table: Table, n: int, progress: Progress) -> dict[str, list[str]]:
-    """The columns that add most to the output of each row, as ``age = 31 (+1.25)``."""
-    from tsenet.explain import explain_prediction
+    """The class in second place, and the reasons for each prediction: ``goal, striker [team, match] (+31.2 %)``."""
+    from tsenet.explain import PredictionExplainer
 
     progress.start("explaining predictions", table.n_rows)
-    rows = []
+    explainer = PredictionExplainer(fitted, n=n)
+    columns: dict[str, list[str]] = {}
     for row in range(table.n_rows):
-        features = explain_prediction(fitted, table.take([row]), n=n).features[:n]
-        texts = [f"{part.name} = {part.value:.4g} ({part.contribution:+.4g})" for part in features]
-        rows.append(texts + [""] * (n - len(texts)))
+        why = explainer.explain(table.take([row]))
+        if why.against is not None:
+            columns.setdefault("rather than", []).append(why.against)
+        shown = [
+            f"{why.describe(each)} ({why.amount(each.contribution)})" for each in why.reasons[:n]
+        ]
+        for k in range(n):
+            reason = shown[k] if k < len(shown) else ""
+            columns.setdefault(f"reason {k + 1}", []).append(reason)
         progress.advance()
     progress.finish()
-    columns = zip(*rows, strict=True)
-    return {f"reason {k + 1}": list(column) for k, column in enumerate(columns)}
+    return columns
 
 
 def _write(parts: Iterable[pd.DataFrame], stream: IO[str], as_lines: bool) -> tuple[int, list[str]]:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from tsenet.explain.prediction import (
     FeatureContribution,
+    PredictionExplainer,
     PredictionExplanation,
-    UnitContribution,
+    Reason,
     explain_prediction,
 )
 from tsenet.explain.scores import Coherence, coherence, hierarchy_scores
@@ -29,12 +30,13 @@ __all__ = [
     "Coherence",
     "Feature",
     "FeatureContribution",
+    "PredictionExplainer",
     "PredictionExplanation",
+    "Reason",
     "Topic",
     "TopicView",
     "TopicWord",
     "Unit",
-    "UnitContribution",
     "Units",
     "choose_topics",
     "coherence",

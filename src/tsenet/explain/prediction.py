@@ -1,7 +1,13 @@
-"""Why a row got its prediction: what each feature, and each hidden unit, adds to an output."""
+"""Why a row got its prediction: what its topics and words, or its columns, add to the answer.
+
+At one row the network is an affine map, because each ReLU is on or off (``"tanh"`` and ``"sigmoid"`` are lines from
+their value at 0). So the output is exactly the sum of what each feature adds, gradient × input, along all paths, and of
+a start that no feature adds to. Words of one topic are put together.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -9,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from tsenet.data.binary import BinaryRule
 from tsenet.data.table import Table
@@ -16,14 +23,18 @@ from tsenet.data.text import are_texts, count_words
 from tsenet.errors import DataError
 from tsenet.explain.affine import AffineNetwork, strongest
 from tsenet.explain.units import is_network
+from tsenet.topics.describe import describe_tree
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
-_Line = tuple[str, float, float]  # name, value, contribution
 
-_SHOWN_BEHIND = 5  # features shown behind a unit
+_SHOWN_WORDS = 5  # of a topic that is printed
+# Words are put together with the topic that they belong to if they are among the first words that describe it, and so
+# many times as likely in its documents as elsewhere. Without this, words of general language and rare ones, which must
+# belong somewhere, come under topics that they say nothing about.
+_TOPIC_WORDS, _LIFT = 30, 2.0
 
 
 class FeatureContribution(NamedTuple):
@@ -50,143 +61,169 @@ class FeatureContribution(NamedTuple):
     contribution: float
 
 
-class UnitContribution(NamedTuple):
-    """What a unit adds to an output.
+class Reason(NamedTuple):
+    """What the words of a topic, or a feature alone, add to an output.
 
     Attributes
     ----------
-    name : str
-        Name of the unit's column in ``transform``.
-    activation : float
-        The unit's activation in the row.
-    weight : float
-        Its effect on the output, along all paths above it.
+    topic : str or None
+        Title of the topic; None for a feature that is in none.
     contribution : float
-        ``activation`` times ``weight``.
+        What its features in this row add to the output, together.
     features : tuple of FeatureContribution
-        The features behind the contribution, strongest first; they and ``bias`` sum to it. Computed for the first ``n``
-        units, empty for the others.
-    bias : float
-        What the biases below the unit add.
+        These features, strongest first.
 
     Examples
     --------
-    >>> from tsenet.explain import UnitContribution
-    >>> UnitContribution("Z1.0", activation=2.0, weight=0.5, contribution=1.0).features
-    ()
+    >>> from tsenet.explain import FeatureContribution, Reason
+    >>> words = (FeatureContribution("goal", 2, 0.75), FeatureContribution("team", 1, 0.25))
+    >>> Reason("goal, team, match", 1.0, words).features[0].name
+    'goal'
     """
 
-    name: str
-    activation: float
-    weight: float
+    topic: str | None
     contribution: float
-    features: tuple[FeatureContribution, ...] = ()
-    bias: float = 0.0
+    features: tuple[FeatureContribution, ...]
 
 
 @dataclass(frozen=True, repr=False)
 class PredictionExplanation:
-    """An output as a sum of contributions, in two ways.
-
-    - by features: ``output = sum of the features' contributions + bias``;
-    - by the units of one level: ``output = sum of the units' contributions + bypass + units_bias``.
+    """An output as a start and what each reason adds to it: ``output = start + sum of the contributions``.
 
     Attributes
     ----------
     target : str
         What is explained: a class, or a column of ``y``.
+    against : str or None
+        The class it is compared with; None for a number, and for a label that holds or not.
     output : float
-        Its raw output, as ``decision_function`` gives it; for a regressor the predicted value.
-    features : tuple of FeatureContribution
-        Every feature with a contribution, strongest first.
-    bias : float
-        The output with every feature at its baseline, on the slopes of this row.
-    level : int
-        The level of the units; the feature layer comes after the last level.
-    units : tuple of UnitContribution
-        Every unit with a contribution, strongest first.
-    bypass : float
-        What reaches the output past the level, by skip paths from below it and the linear skip.
-    bypass_features : tuple of FeatureContribution
-        The features behind the bypass, strongest first; the rest of it comes from biases.
-    units_bias : float
-        What the biases above the level add.
+        The log-odds of ``target`` against ``against``, or that the label holds; for a regressor the predicted value.
+    start : float
+        The output of a row without any words; of a dense table, of one in which all columns have their means.
+    reasons : tuple of Reason
+        Every topic and every other feature with a contribution, strongest first.
+    probabilities : tuple of float, or None
+        Those of ``target`` and ``against`` among all classes; of a label, that it holds or not. None for a regressor.
     n : int, default=10
-        How many features and units are printed.
+        How many reasons are printed.
+    of_words : bool, default=False
+        Whether the features are counts of words.
 
     Examples
     --------
-    >>> from tsenet.explain import FeatureContribution, PredictionExplanation
-    >>> parts = (FeatureContribution("x0", 2.0, 1.5),)
-    >>> why = PredictionExplanation("y", 2.0, parts, 0.5, 1, (), 0.0, (), 2.0)
-    >>> why.output == sum(part.contribution for part in why.features) + why.bias
-    True
+    >>> from tsenet.explain import FeatureContribution, PredictionExplanation, Reason
+    >>> words = (FeatureContribution("goal", 1.0, 1.5),)
+    >>> why = PredictionExplanation("sport", "market", 2.0, 0.5, (Reason(None, 1.5, words),), (0.8, 0.1))
+    >>> why
+    sport (80.0 %) rather than market (10.0 %)
+      62.2 %  start
+     +25.8 %  goal = 1
+      88.1 %  of these two
     """
 
     target: str
+    against: str | None
     output: float
-    features: tuple[FeatureContribution, ...]
-    bias: float
-    level: int
-    units: tuple[UnitContribution, ...]
-    bypass: float
-    bypass_features: tuple[FeatureContribution, ...]
-    units_bias: float
+    start: float
+    reasons: tuple[Reason, ...]
+    probabilities: tuple[float, float] | None = None
     n: int = 10
+    of_words: bool = False
+
+    @property
+    def features(self) -> tuple[FeatureContribution, ...]:
+        """Every feature with a contribution, strongest first."""
+        every = [feature for reason in self.reasons for feature in reason.features]
+        return tuple(sorted(every, key=lambda feature: -abs(feature.contribution)))
+
+    @property
+    def probability_factor(self) -> float:
+        """By what contributions are multiplied to be in probability: one number for all of them.
+
+        Log-odds do not add up to probabilities. So all are multiplied by the factor with which they do: then
+        ``expit(start)`` and all contributions sum to ``expit(output)``, the probability of ``target`` among the two.
+
+        Raises
+        ------
+        ValueError
+            For a regressor.
+        """
+        if self.probabilities is None:
+            raise ValueError("a predicted value has no probability")
+        rise = self.output - self.start
+        if abs(rise) < 1e-9:
+            return float(expit(self.output) * expit(-self.output))  # the slope of the curve there
+        return float((expit(self.output) - expit(self.start)) / rise)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return all parts as a pandas DataFrame with the columns view, name, value, contribution.
+        """Return all parts as a pandas DataFrame with the columns topic, name, value, contribution and probability.
 
-        ``view`` is ``"feature"`` or ``"unit"``; the contributions of each view sum to the output. ``value`` is a
-        feature's value, a unit's activation.
+        The first row is the start. The contributions sum to the output; ``probability``, which a regressor has not, to
+        the probability of ``target`` among the two.
         """
         import pandas as pd
 
-        lines = [
-            (view, *line)
-            for view, lines in (("feature", self._by_feature), ("unit", self._by_unit))
-            for line in lines
-        ]
-        return pd.DataFrame(lines, columns=["view", "name", "value", "contribution"])
+        lines: list[tuple[Any, ...]] = [(None, "(start)", np.nan, self.start)]
+        lines += [(reason.topic, *part) for reason in self.reasons for part in reason.features]
+        frame = pd.DataFrame(lines, columns=["topic", "name", "value", "contribution"])
+        if self.probabilities is not None:
+            frame["probability"] = frame["contribution"] * self.probability_factor
+            frame.loc[0, "probability"] = expit(self.start)
+        return frame
+
+    def describe(self, reason: Reason) -> str:
+        """One reason in words, without what it adds: the words of a topic in this row, or the feature and its value."""
+        shown = reason.features[:_SHOWN_WORDS]
+        signs = {part.contribution > 0 for part in reason.features}
+        words = [self._named(part) for part in shown]
+        if len(signs) == 2:  # words for it, and words against it
+            amounts = [self.amount(part.contribution) for part in shown]
+            words = [f"{word} {amount}" for word, amount in zip(words, amounts, strict=True)]
+        text = ", ".join(words)
+        if more := len(reason.features) - len(words):
+            text += f" and {more} more"
+        is_plain = reason.topic is None or text == reason.topic
+        return text if is_plain else f"{text} [{reason.topic}]"
+
+    def _named(self, part: FeatureContribution) -> str:
+        """A word or a category by its name, a number with its value."""
+        if part.value == 1 and (self.of_words or "=" in part.name):
+            return part.name
+        return f"{part.name} = {part.value:.4g}"
+
+    def amount(self, contribution: float) -> str:
+        """What a reason adds, as it is printed: in probability, or in units of the predicted value."""
+        if self.probabilities is None:
+            return f"{contribution:+.{self._decimals}f}"
+        return f"{100 * contribution * self.probability_factor:+.1f} %"
 
     @property
-    def _by_feature(self) -> list[_Line]:
-        return [*self.features, ("(bias)", np.nan, self.bias)]
-
-    @property
-    def _by_unit(self) -> list[_Line]:
-        return [
-            *((unit.name, unit.activation, unit.contribution) for unit in self.units),
-            (f"(past level {self.level})", np.nan, self.bypass),
-            ("(bias)", np.nan, self.units_bias),
-        ]
+    def _decimals(self) -> int:
+        """Decimals of values: five digits of the largest, the same for all, so that what is printed adds up."""
+        contributions = [reason.contribution for reason in self.reasons[:1]]
+        largest = max(abs(value) for value in (self.output, self.start, *contributions))
+        return max(0, 4 - math.floor(math.log10(largest))) if largest > 1e-12 else 4
 
     def __repr__(self) -> str:
-        """Both sums: the first parts, what the others add, and the rest."""
-        behind = {unit.name: unit.features for unit in self.units}
-        behind[f"(past level {self.level})"] = self.bypass_features
-        text = [f"{self.target}: output {self.output:+.4g}"]
-        for noun, lines, n_parts in (
-            ("feature", self._by_feature, len(self.features)),
-            (f"unit of level {self.level}", self._by_unit, len(self.units)),
-        ):
-            parts, rest = lines[:n_parts], lines[n_parts:]
-            others = parts[self.n :]
-            if others:
-                name = f"({len(others):,} more)"
-                rest.insert(0, (name, np.nan, sum(contribution for *_, contribution in others)))
-            text += ["", f"by {noun}"]
-            for name, value, added in (*parts[: self.n], *(line for line in rest if line[2] != 0)):
-                is_feature = noun == "feature" and not np.isnan(value)
-                shown = f" = {value:.4g}" if is_feature else ""
-                text.append(f"  {added:+9.4f}  {_named(name, behind.get(name, ()))}{shown}")
-        return "\n".join(text)
-
-
-def _named(name: str, behind: Sequence[FeatureContribution]) -> str:
-    """The name of a part, with the first features behind it."""
-    listed = (f"{part.name} {part.contribution:+.3f}" for part in behind[:_SHOWN_BEHIND])
-    return f"{name}: {', '.join(listed)}" if behind else name
+        """The start, the first reasons, what the others add, and the sum."""
+        shown, others = self.reasons[: self.n], self.reasons[self.n :]
+        lines = [(self.amount(reason.contribution), self.describe(reason)) for reason in shown]
+        if others:
+            rest = sum(reason.contribution for reason in others)
+            lines.append((self.amount(rest), f"({len(others):,} more)"))
+        if self.probabilities is None:
+            value, first = (f"{value:.{self._decimals}f}" for value in (self.output, self.start))
+            head, last = f"{self.target}: {value}", (value, "in all")
+        else:
+            one, other = (f"({100 * share:.1f} %)" for share in self.probabilities)
+            head = f"{self.target} {one}"
+            head += "" if self.against is None else f" rather than {self.against} {other}"
+            first = f"{100 * expit(self.start):.1f} %"
+            both = "in all" if self.against is None else "of these two"
+            last = (f"{100 * expit(self.output):.1f} %", both)
+        lines = [(first, "start"), *lines, last]
+        width = max(len(amount) for amount, _ in lines)
+        return "\n".join([head, *(f"  {amount:>{width}}  {text}" for amount, text in lines)])
 
 
 def explain_prediction(
@@ -198,10 +235,7 @@ def explain_prediction(
     level: int = 1,
     n: int = 10,
 ) -> PredictionExplanation:
-    """Split the output for one row into what each feature and each unit adds to it.
-
-    At one row the network is an affine map, because each ReLU is on or off (``"tanh"`` and ``"sigmoid"`` are lines from
-    their value at 0). So the contributions sum to the output; that of a feature is gradient × input.
+    """Say why a row got its prediction, rather than the next class: what its topics, words or columns add to it.
 
     Parameters
     ----------
@@ -212,17 +246,16 @@ def explain_prediction(
     target : class, or column number of y, optional
         What to explain. Default: the predicted class; of several labels the most probable; of several values the first.
     against : class, or column number of y, optional
-        Explain the difference between the outputs of ``target`` and of this: why the one rather than the other.
+        The class, or value, to compare it with. Default: of classes the most probable other one; else none.
     level : int, default=1
-        Level of the units, from 1. Level 1 reads the features and has the fewest paths past it; choose a higher one for
-        coarser groups.
+        Level of the topics into which words are put together; a higher one has fewer and wider topics.
     n : int, default=10
-        Number of units for which to compute the features behind them, and number of parts to print.
+        Number of reasons to print.
 
     Returns
     -------
     PredictionExplanation
-        Shown as a table.
+        Shown as a list of reasons. What they add is printed in probability: of the target, among the two.
 
     Raises
     ------
@@ -233,10 +266,10 @@ def explain_prediction(
     -----
     What embeddings add after ``fit(…, inputs="both")`` is left out.
 
-    Parts are relative to a baseline. The estimators bring dense columns to mean 0, so there a feature's part is what it
-    adds by differing from its mean in training. For sparse rows and categories it is what their presence adds: an
-    absent word adds nothing. With two classes the output is the log-odds of the class asked for. With more classes only
-    differences of outputs matter for the probabilities: see ``against``.
+    A reason is relative to the start. The estimators bring dense columns to mean 0, so there a feature's part is what
+    it adds by differing from its mean in training. For sparse rows and categories it is what their presence adds: an
+    absent word adds nothing. Words are put together by the topic of the model's tree that they belong to; what they add
+    is what they add along all paths through the network.
 
     Examples
     --------
@@ -245,71 +278,100 @@ def explain_prediction(
     >>> from tsenet.explain import explain_prediction
     >>> X, y = load_iris(return_X_y=True)
     >>> model = TSENetClassifier(max_epochs=5, random_state=0).fit(X, y)
-    >>> why = explain_prediction(model, X[100], target=2)
-    >>> total = sum(part.contribution for part in why.features) + why.bias
-    >>> bool(abs(total - model.decision_function(X[100:101])[0, 2]) < 1e-5)
+    >>> why = explain_prediction(model, X[100], target=2, against=1)
+    >>> outputs = model.decision_function(X[100:101])[0]
+    >>> total = why.start + sum(reason.contribution for reason in why.reasons)
+    >>> bool(abs(total - (outputs[2] - outputs[1])) < 1e-5)
     True
     """
-    if n < 1:
-        raise DataError(f"n must be at least 1, not {n}")
-    if not is_network(model):
-        raise DataError(
-            f"predictions of a {type(model).__name__} cannot be explained: "
-            "give a fitted TSENetClassifier or TSENetRegressor"
-        )
-    network = AffineNetwork(model.net_.predictor())
-    top = network.n_layers
-    if not 1 <= level < top:
-        raise DataError(f"level {level} is not one of the network's: 1 to {top - 1}")
-    vectorizer = getattr(model, "vectorizer_", None)
+    explainer = PredictionExplainer(model, level=level, n=n)
+    vectorizer = model.vectorizer_
     if vectorizer is not None and are_texts(row):
         row = count_words([row] if isinstance(row, str) else row, vectorizer)
-    names = model.binary_rule_.input_names
-    inputs, values = _read(model, _one_row(row, model.binary_rule_))
-    layers = network.forward(inputs)
-    outputs = layers.values[-1][0]
-    name, direction, constant = _target(model, outputs, target, against)
+    return explainer.explain(_one_row(row, model.binary_rule_), target, against)
 
-    def by_feature(gradient: Floats) -> tuple[FeatureContribution, ...]:
-        """What each feature adds to a quantity with this gradient (D,), strongest first."""
-        added = gradient * inputs[0]
-        return tuple(
-            FeatureContribution(names[j], float(values[j]), float(added[j]))
-            for j in strongest(added)
+
+class PredictionExplainer:
+    """What the explanations of all rows share: the network as linear maps, and the topic of each feature.
+
+    Parameters
+    ----------
+    model : fitted TSENetClassifier or TSENetRegressor
+    level, n : int
+        As for :func:`explain_prediction`.
+    """
+
+    def __init__(self, model: Any, *, level: int = 1, n: int = 10) -> None:
+        if n < 1:
+            raise DataError(f"n must be at least 1, not {n}")
+        if not is_network(model):
+            raise DataError(
+                f"predictions of a {type(model).__name__} cannot be explained: "
+                "give a fitted TSENetClassifier or TSENetRegressor"
+            )
+        self.model, self.n = model, n
+        self.network = AffineNetwork(model.net_.predictor())
+        n_levels = self.network.n_layers - 2
+        if not 1 <= level <= n_levels:
+            raise DataError(f"level {level} is not one of the network's: 1 to {n_levels}")
+        self.names = model.binary_rule_.input_names
+        self.topic_of = _topics(model, level)
+
+    def explain(self, row: Table, target: Any = None, against: Any = None) -> PredictionExplanation:
+        """Explain one row, a table of its own."""
+        inputs, values = _read(self.model, row)
+        layers = self.network.forward(inputs)
+        asked = _question(self.model, layers.values[-1][0], target, against)
+
+        whole = self.network.backward(self.network.n_layers, asked.weights[None], layers)
+        added = whole[0][0] * inputs[0]  # (D,)
+        start = asked.constant + float(self.network.bias_contribution(whole, layers)[0])
+        return PredictionExplanation(
+            target=asked.target,
+            against=asked.against,
+            output=float(asked.weights @ layers.values[-1][0]) + asked.constant,
+            start=start,
+            reasons=self._reasons(added, values),
+            probabilities=asked.probabilities,
+            n=self.n,
+            of_words=not self.model.scaling_.centres,
         )
 
-    whole = network.backward(top, direction[None], layers)
-    past = network.backward(top, direction[None], layers, without=level)
-    below = {k: gradient for k, gradient in past.items() if k < level}
-    above = {k: gradient for k, gradient in past.items() if k > level}
-    bypass = float(past[0][0] @ inputs[0]) + float(network.bias_contribution(below, layers).sum())
+    def _reasons(self, added: Floats, values: Floats) -> tuple[Reason, ...]:
+        """What each feature adds, (D,), put together by topics, the strongest first."""
+        features: dict[tuple[str | None, int], list[FeatureContribution]] = {}
+        for j in strongest(added):
+            part = FeatureContribution(self.names[j], float(values[j]), float(added[j]))
+            topic = self.topic_of[j]
+            features.setdefault((topic, -1 if topic else j), []).append(part)
+        reasons = [
+            Reason(topic, sum(part.contribution for part in parts), tuple(parts))
+            for (topic, _), parts in features.items()
+        ]
+        return tuple(sorted(reasons, key=lambda reason: -abs(reason.contribution)))
 
-    activation, weight = layers.values[level][0], whole[level][0]
-    added = activation * weight
-    units = strongest(added)
-    start = np.zeros((len(units[:n]), weight.size))
-    start[np.arange(len(start)), units[:n]] = weight[units[:n]]
-    behind = network.backward(level, start, layers)
-    biases = network.bias_contribution(behind, layers)
-    unit_names = model.get_feature_names_out()[sum(network.hidden_sizes[: level - 1]) :]
-    return PredictionExplanation(
-        target=name,
-        output=float(direction @ outputs) + constant,
-        features=by_feature(whole[0][0]),
-        bias=constant + float(network.bias_contribution(whole, layers)[0]),
-        level=level,
-        units=tuple(
-            UnitContribution(
-                *(str(unit_names[u]), float(activation[u]), float(weight[u]), float(added[u])),
-                *((by_feature(behind[0][k]), float(biases[k])) if k < n else ()),
-            )
-            for k, u in enumerate(units)
-        ),
-        bypass=bypass,
-        bypass_features=by_feature(past[0][0]),
-        units_bias=constant + float(network.bias_contribution(above, layers)[0]),
-        n=n,
-    )
+
+def _topics(model: Any, level: int) -> Sequence[str | None]:
+    """The title of the topic that each feature belongs to; None for those of none, and for columns of dense tables."""
+    tree = model.tree_
+    if tree is None or model.scaling_.centres:
+        return [None] * len(model.binary_rule_.names)
+    described = describe_tree(tree, n_words=_TOPIC_WORDS)
+    titles = describe_tree(tree).title  # of the words that are shown everywhere
+    words_of = [{word for word in words if word >= 0} for words in described.words.tolist()]
+    chance = tree.cpt[: tree.n_observed, :, 1]  # (V, 2): P(word | topic off), P(word | topic on)
+    is_frequent = chance[:, 1] >= _LIFT * chance[:, 0]
+
+    found: list[str | None] = [None] * tree.n_observed
+    for word, lowest in enumerate(described.member_of.tolist()):
+        if lowest < 0 or not is_frequent[word] or word not in words_of[lowest]:
+            continue
+        topic = lowest
+        while topic >= 0 and described.level[topic] < level:
+            topic = int(described.parent[topic])
+        if topic >= 0:
+            found[word] = titles[topic] or None
+    return found
 
 
 def _one_row(row: Any, rule: BinaryRule) -> Table:
@@ -337,31 +399,66 @@ def _read(model: Any, row: Table) -> tuple[Floats, Floats]:
     return inputs, shown
 
 
-def _target(model: Any, outputs: Floats, target: Any, against: Any) -> tuple[str, Floats, float]:
-    """The quantity to explain: its name, its weights over the outputs, (C,), and a constant to add."""
-    scale, shift = model.targets_.output_scale, model.targets_.output_shift
+# ---- what is explained
+
+
+class _Question(NamedTuple):
+    """The quantity to explain: the weights of the outputs (C,), and a constant to add."""
+
+    target: str
+    against: str | None
+    weights: Floats
+    constant: float
+    probabilities: tuple[float, float] | None
+
+
+def _question(model: Any, outputs: Floats, target: Any, against: Any) -> _Question:
+    """Why the target rather than the other one, for a row with these outputs (C,)."""
     classes = getattr(model, "classes_", None)
-    keys = list(range(outputs.size)) if classes is None else np.asarray(classes).tolist()
-    # Two classes share one output: the log-odds of the second.
-    two = len(keys) == 2 and outputs.size == 1
-    each = np.array([[-1.0], [1.0]]) if two else np.diag(scale)
-    if target is None:
-        chosen = 0 if classes is None else int(np.argmax(each @ outputs))
-    else:
-        chosen = _index_of(keys, target, "target")
-    labels = [str(key) for key in keys]
     if classes is None:
-        labels = [f"y[{key}]" for key in keys] if len(keys) > 1 else ["y"]
-    direction, constant = each[chosen], 0.0 if two else float(shift[chosen])
+        return _of_values(model, outputs, target, against)
+    keys = np.asarray(classes).tolist()
+    chances = np.asarray(model.targets_.loss.predict(outputs[None]))[0]
+    are_labels = model.targets_.n_targets > 1
+    chosen = int(np.argmax(chances)) if target is None else _index_of(keys, target, "target")
+
+    if are_labels and against is None:  # whether the label holds
+        chance = float(chances[chosen])
+        weights = np.eye(len(keys))[chosen]
+        return _Question(str(keys[chosen]), None, weights, 0.0, (chance, 1.0 - chance))
+
     if against is None:
-        return labels[chosen], direction, constant
+        order = np.argsort(-chances, kind="stable").tolist()
+        other = next(k for k in order if k != chosen)
+    else:
+        other = _index_of(keys, against, "against")
+    _check_differ(keys, chosen, other)
+    if outputs.size == 1:  # two classes share one output, the log-odds of the second
+        weights = np.array([1.0 if chosen else -1.0])
+    else:
+        weights = np.eye(len(keys))[chosen] - np.eye(len(keys))[other]
+    shares = float(chances[chosen]), float(chances[other])
+    return _Question(str(keys[chosen]), str(keys[other]), weights, 0.0, shares)
+
+
+def _of_values(model: Any, outputs: Floats, target: Any, against: Any) -> _Question:
+    """A predicted value, or the difference of two, in the units of the targets."""
+    keys = list(range(outputs.size))
+    chosen = 0 if target is None else _index_of(keys, target, "target")
+    scale = np.diag(np.broadcast_to(model.targets_.output_scale, outputs.shape))
+    shift = np.broadcast_to(model.targets_.output_shift, outputs.shape)
+    names = [f"y[{key}]" for key in keys] if len(keys) > 1 else ["y"]
+    if against is None:
+        return _Question(names[chosen], None, scale[chosen], float(shift[chosen]), None)
     other = _index_of(keys, against, "against")
+    _check_differ(keys, chosen, other)
+    weights, constant = scale[chosen] - scale[other], float(shift[chosen] - shift[other])
+    return _Question(f"{names[chosen]} − {names[other]}", names[other], weights, constant, None)
+
+
+def _check_differ(keys: Sequence[Any], chosen: int, other: int) -> None:
     if other == chosen:
         raise DataError(f"target and against are both {keys[chosen]!r}: there is no difference")
-    name = f"{labels[chosen]} rather than {labels[other]}"
-    if two:
-        return name, direction, 0.0  # log-odds are the difference already
-    return name, direction - each[other], constant - float(shift[other])
 
 
 def _index_of(keys: Sequence[Any], key: Any, what: str) -> int:

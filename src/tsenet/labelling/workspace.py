@@ -552,11 +552,10 @@ class Workspace:
         ]
         groups = [
             {
-                "words": [part.name for part in unit.features[:3]],
-                "adds": unit.contribution,
+                "words": [part.name for part in reason.features[:3]],
+                "adds": reason.contribution,
             }
-            for unit in found.units[:4]
-            if unit.features
+            for reason in [reason for reason in found.reasons if reason.topic is not None][:4]
         ]
         return {"for": chosen, "against": other, "words": words, "groups": groups}
 

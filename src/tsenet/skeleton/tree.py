@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -539,3 +540,8 @@ def latent_names(level: NDArray[np.int32], taken: set[str]) -> list[str]:
     while not taken.isdisjoint(names):
         names = [f"Z{name}" for name in names]
     return names
+
+
+def is_numbered(name: str) -> bool:
+    """Whether a latent has no name but a number, such as ``Z1.0``."""
+    return re.fullmatch(r"Z+\d+\.\d+", name) is not None

@@ -18,6 +18,7 @@ from scipy.special import logit
 
 from tsenet.errors import DataError
 from tsenet.skeleton.chow_liu import binary_information
+from tsenet.skeleton.tree import is_numbered
 from tsenet.topics.coherence import topic_coherence
 from tsenet.topics.hierarchy import Floats, Ints, TopicHierarchy
 from tsenet.topics.limits import FINITE, Limits
@@ -142,7 +143,7 @@ class TopicDescription:
     def topics(
         self, n_words: int | None = None, labels: Mapping[str, str] | None = None
     ) -> list[Topic]:
-        """The topics as nested :class:`Topic`, the largest first.
+        """The topics as nested :class:`Topic`, the largest first; one with a name of its own is called by that.
 
         Parameters
         ----------
@@ -472,7 +473,7 @@ def describe_tree(
         level=tree.level[n_observed:].astype(np.int64),
         parent=np.where(above[n_observed:] >= 0, above[n_observed:] - n_observed, -1),
         member_of=np.where(above[:n_observed] >= 0, above[:n_observed] - n_observed, -1),
-        title=titles(tree.names, words, word_shares, n_words),
+        title=_names_or_titles(tree.latent_names, titles(tree.names, words, word_shares, n_words)),
         tie=np.where(above >= 0, odds[:, 1] - odds[:, 0], 0.0),
         share=marginal[n_observed:],
         information=np.bincount(pairs.topic, pairs.information, tree.n_latents).astype(np.float64),
@@ -488,6 +489,12 @@ def describe_tree(
     if strengths is None:
         strengths = tree_strengths(tree, rows)
     return _measured(by_model, tree, rows, strengths)
+
+
+def _names_or_titles(names: Sequence[str], of_words: Sequence[str]) -> tuple[str, ...]:
+    """The titles of latents: their own names, or those of their words if they are only numbered."""
+    pairs = zip(names, of_words, strict=True)
+    return tuple(title if is_numbered(name) else name for name, title in pairs)
 
 
 def _measured(
@@ -506,13 +513,16 @@ def _measured(
     )
     return replace(
         by_model,
-        title=titles(
-            tree.names,
-            words,
-            word_shares,
-            words.shape[1],
-            documents=sp.csc_array(rows.to_csr()),
-            strengths=strengths,
+        title=_names_or_titles(
+            tree.latent_names,
+            titles(
+                tree.names,
+                words,
+                word_shares,
+                words.shape[1],
+                documents=sp.csc_array(rows.to_csr()),
+                strengths=strengths,
+            ),
         ),
         share=share,
         coherence=topic_coherence(words, rows),
