@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.preprocessing import normalize
 
-from tsenet.data.scaling import Scaling
+from tsenet.data.scaling import Scaling, unit_rows
 from tsenet.data.table import Table
 
 
@@ -138,3 +139,17 @@ def test_values_in_another_unit_are_limited(rows: Any) -> None:
     for new in (np.array([[4000.0]]), sp.csr_array([[4000.0]])):
         with pytest.warns(UserWarning, match="values of 'size' are more than 10 times"):
             assert abs(scaling.apply(Table.of(new, ["size"])).values).max() <= 10 * 2
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_unit_rows_are_scikit_learns(dtype: Any) -> None:
+    rows = np.random.default_rng(4).normal(size=(40, 9)) * (np.arange(40) % 4 > 0)[:, None]
+    rows = np.where(np.abs(rows) > 0.5, rows, 0).astype(dtype)
+    expected = normalize(rows)
+    np.testing.assert_allclose(unit_rows(rows), expected, rtol=1e-6)
+    sparse = sp.csr_array(rows)
+    before = sparse.data.copy()
+    scaled = unit_rows(sparse)
+    np.testing.assert_allclose(scaled.toarray(), expected, rtol=1e-6)
+    assert scaled.dtype == unit_rows(rows).dtype == dtype
+    assert (sparse.data == before).all()

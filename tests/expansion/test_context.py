@@ -8,8 +8,9 @@ import pytest
 import tsenet
 from tsenet.data import Blocks
 from tsenet.data.binary import BinaryRows
+from tsenet.data.scaling import unit_rows
 from tsenet.expansion import context
-from tsenet.expansion.context import context_vectors, contexts_above, unit_length
+from tsenet.expansion.context import context_vectors, contexts_above
 
 SEED = np.random.SeedSequence(0)
 
@@ -54,7 +55,7 @@ def test_latents_stand_where_their_columns_do() -> None:
     below = np.array([[2.0, 0.0], [0.0, 1.0], [3.0, 3.0], [0.0, 0.0]], np.float32)
     above = contexts_above(below, np.array([0, 0, -1, 1], np.int32), 2)
     np.testing.assert_allclose(above, [[2 / 5**0.5, 1 / 5**0.5], [0, 0]], rtol=1e-6)
-    np.testing.assert_allclose(np.linalg.norm(unit_length(below), axis=1), [1, 1, 1, 0], rtol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(unit_rows(below), axis=1), [1, 1, 1, 0], rtol=1e-6)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +76,7 @@ def test_columns_that_never_meet_are_near_if_they_meet_the_same_others(
     groups = np.array([0] * 5 + [2] * 6 + [-1] + [1] * 12)  # of words that a latent holds
     near = context_vectors(Blocks(BinaryRows.of_dense(documents > 0)), SEED)
     above = contexts_above(near, groups.astype(np.int32), 3)
-    similar = above @ unit_length(near[11:12])[0]
+    similar = above @ unit_rows(near[11:12])[0]
     assert similar[0] > 0.9  # its topic, though it never meets these words
     assert similar[1] < 0.5
 

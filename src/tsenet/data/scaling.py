@@ -300,6 +300,30 @@ class Scaling:
     __hash__ = None  # type: ignore[assignment]  # holds arrays, so it is not hashable
 
 
+def unit_rows(rows: Any) -> Any:
+    """Rows scaled to length 1, of the same type; a row of zeros stays.
+
+    Parameters
+    ----------
+    rows : ndarray of floats (…, V) or csr_array (N, V)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tsenet.data.scaling import unit_rows
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+    if not sp.issparse(rows):
+        length = np.linalg.norm(rows, axis=-1, keepdims=True)
+        return rows / np.where(length > 0, length, 1)
+    length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    length[length == 0] = 1
+    scaled = copy(rows)  # shares the indices
+    scaled.data = rows.data / np.repeat(length, np.diff(rows.indptr)).astype(rows.dtype)
+    return scaled
+
+
 def overflow_safe_scale(magnitude: Any) -> Any:
     """Return a power of two near a magnitude whose square could overflow or vanish, and 1 for others.
 

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from tsenet._system.seeds import seed_sequence
 from tsenet.data.blocks import in_blocks, is_outside_memory
 from tsenet.data.order import canonical_order, duplicate_groups, repeats_of
-from tsenet.data.scaling import Scaling, Weighting
+from tsenet.data.scaling import Scaling, Weighting, unit_rows
 from tsenet.data.table import Table
 from tsenet.data.text import are_texts, count_words, rows_of_texts, vectorize, word_vectorizer
 from tsenet.errors import DataError, need_torch
@@ -1195,9 +1195,8 @@ def _typical_rows(parts: list[Any], importance: NDArray[np.float64], n: int) -> 
         np.concatenate(parts) if isinstance(parts[0], np.ndarray) else vstack(parts, format="csr")
     )
     u, size, _ = randomized_svd(rows, min(_DIRECTIONS, *rows.shape), random_state=0)
-    length = np.linalg.norm(u * size, axis=1, keepdims=True)
-    directions = u * size / np.maximum(length, 1e-12)
-    weight = np.where(length[:, 0] > 0, importance, 0.0) + 1e-9  # empty rows say nothing
+    directions = unit_rows(u * size)
+    weight = np.where(directions.any(axis=1), importance, 0.0) + 1e-9  # empty rows say nothing
     found = KMeans(n, n_init=1, random_state=0).fit(directions, sample_weight=weight)
     distance = found.transform(directions)  # (N, n)
     distance[found.labels_[:, None] != np.arange(n)] = np.inf

@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from tsenet.data.binary import BinaryRows
 from tsenet.data.blocks import Blocks
+from tsenet.data.scaling import unit_rows
 
 N_DIRECTIONS = 100
 OVERSAMPLING = 10  # directions sought beyond those kept: these then converge sooner
@@ -63,22 +64,13 @@ def contexts_above(below: Float32, parent: NDArray[np.int32], n_upper: int) -> F
     placed = np.flatnonzero(parent >= 0)
     total = np.zeros((n_upper, below.shape[1]))
     np.add.at(total, parent[placed], below[placed])
-    return unit_length(total)
-
-
-def unit_length(vectors: NDArray[np.floating]) -> Float32:
-    """Rows divided by their lengths; a row of zeros stays."""
-    length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.where(length > 0, length, 1.0), np.float32)
+    return np.asarray(unit_rows(total), np.float32)
 
 
 def _weighted(rows: BinaryRows) -> csr_array:
     """Rows of length 1 in which a column counts ln(N / n): (N, D)."""
     weight = np.log(rows.n_rows / np.maximum(rows.counts(), 1))
     values = weight[rows.indices].astype(np.float32)
-    matrix = csr_array((values, rows.indices, rows.indptr), shape=(rows.n_rows, rows.n_columns))
-
-    length = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1))).ravel()
-    length[length == 0] = 1.0
-    matrix.data /= np.repeat(length, np.diff(rows.indptr)).astype(np.float32)
-    return matrix
+    shape = (rows.n_rows, rows.n_columns)
+    weighted: csr_array = unit_rows(csr_array((values, rows.indices, rows.indptr), shape=shape))
+    return weighted

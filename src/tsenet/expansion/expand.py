@@ -12,7 +12,8 @@ from scipy.sparse import csr_array
 from scipy.special import entr
 
 from tsenet._system.seeds import seed_sequence
-from tsenet.expansion.context import context_vectors, contexts_above, unit_length
+from tsenet.data.scaling import unit_rows
+from tsenet.expansion.context import context_vectors, contexts_above
 from tsenet.expansion.counts import LayerPair, Tile, count_layers, tiles_of
 from tsenet.expansion.log_odds import with_log_odds
 from tsenet.expansion.wiring import Wiring, WiringLayer
@@ -258,7 +259,7 @@ def _information(pair: LayerPair, tiles: Iterable[Tile]) -> Iterator[NDArray[np.
 def _similarity(pair: LayerPair, contexts: Float32) -> Iterator[Float32]:
     """Cosines of the contexts of the upper and the lower units."""
     upper = contexts_above(contexts, pair.parent, pair.n_upper)
-    lower = unit_length(contexts)
+    lower = unit_rows(contexts)
     for first, last in tiles_of(pair.n_upper):
         cosine = upper[first:last] @ lower.T  # (B, D)
         cosine[pair.parent == np.arange(first, last)[:, None]] = -np.inf

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
 from tsenet._system.threads import chunks
+from tsenet.data.scaling import unit_rows
 from tsenet.errors import DataError
 from tsenet.network import kernels
 from tsenet.network.inputs import Inputs, is_bag
@@ -322,10 +323,7 @@ def _unit_rows(below: csr_array) -> tuple[csr_array, Float32]:
     """Sparse rows, scaled to length 1 if they have no negative values, and their mean."""
     rows = csr_array(below, dtype=np.float32)
     if is_bag(rows):
-        length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
-        scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
-        data = rows.data * np.repeat(scale, np.diff(rows.indptr))
-        rows = csr_array((data.astype(np.float32), rows.indices, rows.indptr), shape=rows.shape)
+        rows = unit_rows(rows)
     return rows, np.asarray(rows.mean(axis=0), np.float32).ravel()
 
 

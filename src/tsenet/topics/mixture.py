@@ -21,6 +21,7 @@ from scipy.cluster.hierarchy import ward
 from scipy.sparse.linalg import eigsh
 
 from tsenet.data.binary import BinaryRows
+from tsenet.data.scaling import unit_rows
 from tsenet.errors import DataError
 from tsenet.skeleton.kernels.csr import Csr
 from tsenet.topics.hierarchy import Floats, Ints, TopicHierarchy, proportions
@@ -232,13 +233,13 @@ class _Learner:
         """Unit vectors of the words, and of the centres of ``n`` groups of them, those of the seed words first."""
         vectors = self.vector[:, :n]
         length = np.linalg.norm(vectors, axis=1, keepdims=True)
-        vectors = np.where(length > 1e-6, _unit(vectors), 0.0)
+        vectors = np.where(length > 1e-6, unit_rows(vectors), 0.0)
         influence = self.weight * np.sqrt(self.rows.counts()) * vectors.any(axis=1)
         rotated = _varimax(vectors * np.sqrt(influence)[:, None])
         loading = np.maximum(rotated * np.sign((rotated**3).sum(axis=0)), 0.0) ** 2
-        centre = _unit(loading.T @ vectors)
+        centre = unit_rows(loading.T @ vectors)
         if seeds:  # the centres next to those of the seed words are the same topics
-            seeded = np.stack([_unit(vectors[list(group)].sum(axis=0)) for group in seeds])
+            seeded = np.stack([unit_rows(vectors[list(group)].sum(axis=0)) for group in seeds])
             order = np.argsort((centre @ seeded.T).max(axis=1), kind="stable")
             centre = np.vstack([seeded, centre[np.sort(order[: n - len(seeds)])]])
         while len(centre) < n:  # fewer dimensions than topics: words far from all centres
@@ -347,7 +348,7 @@ def _profiles(leaves: TopicHierarchy, rows: BinaryRows) -> Floats:
     with_topic, mass = (sum(part) for part in zip(*blocks, strict=True))
     rate = (with_topic / np.maximum(mass, 1e-12)).T
     profile = np.sqrt(rate) - np.sqrt(rows.counts() / max(1, rows.n_rows))
-    return _unit(profile * np.sqrt(leaves.weight))
+    return np.asarray(unit_rows(profile * np.sqrt(leaves.weight)))
 
 
 def _without_traces(counts: Floats) -> Floats:
@@ -423,12 +424,6 @@ def _rates(rows: BinaryRows) -> tuple[Floats, Floats]:
         error = total - (rows.n_rows - missing.sum(axis=0))
         slope = slope + error / (mean_length * missing).sum(axis=0)
     return 1.0 - np.exp(-slope * mean_length), n
-
-
-def _unit(vectors: Floats) -> Floats:
-    """Vectors of length 1; 0 stays 0."""
-    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return np.asarray(vectors / np.maximum(length, 1e-12))
 
 
 def _occurrences(

@@ -24,12 +24,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csr_array
 from scipy.special import softmax
 from sklearn.linear_model import Ridge
 from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
+from tsenet.data.scaling import unit_rows
 from tsenet.network.inputs import is_bag
 from tsenet.progress import Progress
 from tsenet.training.examples import Examples
@@ -184,9 +185,7 @@ class NaiveBayesEM:
     """
 
     def __init__(self, rows: csr_array) -> None:
-        length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1), np.float64).ravel())
-        scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
-        self.rows = csr_array(diags_array(scale) @ rows)
+        self.rows: csr_array = unit_rows(rows.astype(np.float64))
         self.words: Any = self.rows.T.tocsr()
         self.pseudo = _EM_PSEUDO_COUNT * (float(self.rows.data.mean()) if self.rows.nnz else 1.0)
 
