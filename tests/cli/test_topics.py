@@ -129,6 +129,46 @@ class TestResults:
         assert "NAME=VALUE" in run(*command, *wrong, "Sport", "--force").stderr
         assert "no topic 'Z99'" in error_of(*command, *wrong, "Z99=Sport", "--force")
 
+    def test_a_merged_topic_is_split_again(self, tmp_path: Path) -> None:
+        pd.DataFrame({"text": make_documents(600)}).to_csv(tmp_path / "news.csv", index=False)
+        command = ("topics", tmp_path / "news.csv", "--quiet", "--no-explorer", "--levels", "3")
+        fine(*command, "--out", tmp_path / "three")
+        before = tsenet.load(tmp_path / "three" / "model.tsenet").topics_
+        first, second = before["id"][:2]
+
+        command = command[:-2]
+        model = tmp_path / "three" / "model.tsenet"
+        fine(*command, "--model", model, "--merge", f"{first},{second}", "--out", tmp_path / "two")
+        model = tmp_path / "two" / "model.tsenet"
+        assert len(tsenet.load(model).topics_) == 2
+        fine(*command, "--model", model, "--split", first, "--out", tmp_path / "again")
+        after = tsenet.load(tmp_path / "again" / "model.tsenet").topics_
+        assert sorted(map(sorted, after["members"])) == sorted(map(sorted, before["members"]))
+        assert "--split" in run(*command, "--split", first, "--out", tmp_path / "none").stderr
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+    def test_a_terminal_shows_the_tree(self, data: Path, results: Path, tmp_path: Path) -> None:
+        import pty
+
+        command = ["topics", data, "--text", "body", "--model", results / "model.tsenet", "--quiet"]
+        program = [sys.executable, "-m", "tsenet", *map(str, command)]
+        printed: list[bytes] = []
+
+        def keep(descriptor: int) -> bytes:
+            printed.append(os.read(descriptor, 4096))
+            return printed[-1]
+
+        assert pty.spawn([*program, "--out", str(tmp_path / "out")], keep) == 0
+        lines = b"".join(printed).decode("utf-8").splitlines()
+        for topic in tsenet.load(results / "model.tsenet").topics_.itertuples():
+            (line,) = (line for line in lines if line.endswith(f"  {topic.id}"))
+            assert topic.label in line
+        assert lines[-1].startswith("written to")
+        piped = subprocess.run(
+            [*program, "--out", tmp_path / "again"], capture_output=True, text=True, check=True
+        )
+        assert len(piped.stdout.splitlines()) <= 3
+
     def test_seed_words_of_a_file(self, data: Path, out: Path, tmp_path: Path) -> None:
         (tmp_path / "config.toml").write_text('[topics.seed-words]\nstate = ["senate", "ballot"]\n')
         given = ("topics", data, "--text", "body", "--no-explorer", *QUICK_TOPICS)

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV
 
 import tsenet
 from tests.cli.program import SUBJECTS, make_documents
@@ -614,3 +615,50 @@ def test_a_function_of_ones_own_titles_topics(four_subjects: list[str], tmp_path
     assert not model._pins
     with pytest.raises(DataError, match="must return a title, not 7"):
         model.label_with(lambda *_: 7)  # type: ignore[arg-type, return-value]  # what is tested
+
+
+def test_a_split_topic_stays_split(four_subjects: list[str], tmp_path: Path) -> None:
+    def subjects(model: TopicModel) -> list[set[str]]:
+        return [{word for word, _ in words} for words in model.topics_["words"]]
+
+    model = TopicModel(levels=(4,)).fit(four_subjects)
+    two = [
+        row.id for row in model.topics_.itertuples() if {"moon", "oven"} & dict(row.words).keys()
+    ]
+    model.merge(two).rename({two[0]: "Mixed"})
+    assert any({"moon", "oven"} <= words for words in subjects(model))
+    model.split(two[0])
+    assert len(model.topics_) == 4
+    assert not any({"moon", "oven"} <= words for words in subjects(model))
+    assert "Mixed" not in set(model.topics_["label"])
+    assert len(set(model.topics_["id"])) == 4
+    model.save(tmp_path / "m.tsenet")
+    again = tsenet.load(tmp_path / "m.tsenet")
+    np.testing.assert_array_equal(
+        again.transform(four_subjects).toarray(), model.transform(four_subjects).toarray()
+    )
+    for refitted in (model.fit(four_subjects[:300]), again.fit(four_subjects)):
+        assert len(refitted.topics_) == 4
+        assert not any({"moon", "oven"} <= words for words in subjects(refitted))
+    with pytest.raises(DataError, match="holds no documents"):
+        tsenet.load(tmp_path / "m.tsenet").split(two[0])
+
+
+def test_the_number_of_topics_is_chosen_by_cross_validation(four_subjects: list[str]) -> None:
+    search = GridSearchCV(TopicModel(), {"n_topics": [1, 2, 4]}, cv=2, error_score="raise")
+    search.fit(four_subjects)
+    assert search.best_params_ == {"n_topics": 4}
+    scores = search.cv_results_["mean_test_score"]
+    assert (scores < 0).all()
+    assert scores[0] < scores[1] < scores[2]
+
+
+def test_print_shows_the_tree(four_subjects: list[str]) -> None:
+    model = TopicModel(levels=(2, 4))
+    assert str(model) == repr(model)
+    text = str(model.fit(four_subjects))
+    assert text.splitlines()[0] == "6 topics of 400 documents, 12 words"
+    for row in model.topics_.itertuples():
+        (line,) = (line for line in text.splitlines() if line.endswith(f"  {row.id}"))
+        assert row.label in line
+        assert line.startswith(("├─ ", "└─ ")) is (row.level == 1)

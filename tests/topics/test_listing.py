@@ -8,7 +8,7 @@ from dataclasses import replace
 from tests.topics.test_topic import topic
 from tests.topics.trees import make_tree
 from tsenet.topics.describe import topic_tree
-from tsenet.topics.listing import to_json, to_markdown
+from tsenet.topics.listing import to_json, to_markdown, to_text
 from tsenet.topics.topic import every_topic, view_topics
 
 
@@ -63,3 +63,26 @@ def test_json_has_all_fields() -> None:
     assert read["words"] == [vars(word) for word in topics[0].words]
     assert (read["size"], read["coherence"]) == (topics[0].size, None)
     assert [child["name"] for child in read["children"]] == [c.name for c in topics[0].children]
+
+
+def test_the_tree_for_a_terminal() -> None:
+    low = [topic(f"Z1.{k}", 0.1 * (k + 1)) for k in range(3)]
+    nested = [topic("Z2.0", 0.5, *low[:2]), topic("Z2.1", 0.4, low[2])]
+    assert to_text(nested).splitlines() == [
+        "50.0 %  Z2.0  Z2.0",
+        "├─ 10.0 %  Z1.0  Z1.0",
+        "└─ 20.0 %  Z1.1  Z1.1",
+        "40.0 %  Z2.1  Z2.1",
+        "└─ 30.0 %  Z1.2  Z1.2",
+    ]
+    # the topics of higher levels come first, then the largest
+    assert to_text(nested, max_lines=4).splitlines() == [
+        "50.0 %  Z2.0  Z2.0",
+        "└─ 20.0 %  Z1.1  Z1.1",
+        "40.0 %  Z2.1  Z2.1",
+        "└─ 30.0 %  Z1.2  Z1.2",
+        "and 1 more",
+    ]
+    deep = [topic("Z3.0", 0.5, topic("Z2.0", 0.4, topic("Z1.0", 0.3)), topic("Z2.1", 0.2))]
+    assert to_text(deep).splitlines()[2].startswith("│  └─ 30.0 %")
+    assert to_text([]) == ""

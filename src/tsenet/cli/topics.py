@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _MODEL = "tsenet.TopicModel"
 # What is written to the folder of the results.
 _FILES = ("topics.html", "topics.md", "topics.json", "documents.csv", "model.tsenet")
+_MOST_LINES = 40  # of the tree of topics that a terminal shows
 # Options of columns and of words.
 _OF_COLUMNS = ("text", "id_column", "along", "encoding", "no_header", "max_size")
 _OF_WORDS = ("words", "stop_words")
@@ -64,6 +66,9 @@ def topics(
         list[str] | None,
         cli.option("ID,ID,…", "Merge topics of --model into the first of them (repeatable)."),
     ] = None,
+    split: Annotated[
+        list[str] | None, cli.option("ID", "Split a topic of --model in two (repeatable).")
+    ] = None,
     rename: Annotated[
         list[str] | None, cli.option("ID=LABEL", "Label a topic of --model (repeatable).")
     ] = None,
@@ -91,17 +96,17 @@ def topics(
     """Learn a hierarchy of topics from documents.
 
     Writes topics.html to explore in a browser, topics.md to read, topics.json for programs, documents.csv with the
-    topics of each document, and model.tsenet for new documents and for Python.
+    topics of each document, and model.tsenet for new documents and for Python. A terminal shows the tree of topics.
 
     With --model, nothing is learned: documents.csv then has the topics of that model in these documents.
 
     To edit topics, give the same documents and the model: tsenet topics DATA --model FILE --merge Z2.1,Z2.4
-    --rename Z2.1=Sport --reduce 20 --out DIR. This writes all files.
+    --split Z1.3 --rename Z2.1=Sport --reduce 20 --out DIR. This writes all files.
     """
     from tsenet._system.atomic import atomic_folder
 
     is_sharded = cli.is_shard_folder(data)
-    edits = bool(merge or rename or reduce is not None)
+    edits = bool(merge or split or rename or reduce is not None)
     _check_options(context, is_sharded, edits)
     for name in ("", *_FILES):
         cli.refuse_inputs(out / name, data, config, stop_words)
@@ -116,7 +121,7 @@ def topics(
         if model is None:
             found = _learn(new_model, documents, progress)
         else:
-            found = _load(model, documents, merge or (), labels)
+            found = _load(model, documents, merge or (), split or (), labels)
         if reduce is not None:
             found.reduce(reduce)
 
@@ -137,9 +142,13 @@ def _check_options(context: typer.Context, is_sharded: bool, edits: bool) -> Non
     learning = (*_OF_WORDS, "levels", "n_topics", "seed_words", "settings")
     for applies, names, reason in (
         (is_sharded, _OF_COLUMNS + _OF_WORDS, "the folder has its words chosen already"),
-        (is_sharded, ("merge",), "merging needs documents that are in memory"),
+        (is_sharded, ("merge", "split"), "it needs documents that are in memory"),
         (not is_sharded, ("workers",), "only a folder made by tsenet shard is processed in parts"),
-        (learns, ("merge", "rename"), "the ids of topics are known only after they are learned"),
+        (
+            learns,
+            ("merge", "split", "rename"),
+            "the ids of topics are known only after they are learned",
+        ),
         (not learns, learning, "the topics come from --model"),
         (not learns and not edits, ("along",), "--model alone writes no topics.html"),
         (given["no_explorer"], ("along",), "only topics.html shows it"),
@@ -289,7 +298,11 @@ def _learn(model: TopicModel, documents: _Documents, progress: Progress) -> Topi
 
 
 def _load(
-    path: Path, documents: _Documents, merge: Iterable[str], labels: dict[str, str]
+    path: Path,
+    documents: _Documents,
+    merge: Iterable[str],
+    split: Iterable[str],
+    labels: dict[str, str],
 ) -> TopicModel:
     """A model from a file, with the changes asked for."""
     import tsenet
@@ -297,6 +310,8 @@ def _load(
     model: TopicModel = tsenet.load(path, kind="TopicModel")
     for group in merge:
         model.merge(_parts_of(group), documents.texts)
+    for topic in split:
+        model.split(topic, documents.texts)
     return model.rename(labels)
 
 
@@ -404,6 +419,8 @@ def _print_topics(
     """Print how many documents, words and topics there are, and what was written."""
     import numpy as np
 
+    from tsenet.topics.listing import to_text
+
     n_words = len(model.vocabulary_)
     n_grouped = n_words - len(model.ungrouped_)
     levels = model.topics_["level"]
@@ -419,6 +436,8 @@ def _print_topics(
     n_documents = counts.pop("documents")
     shown = ", ".join(f"{size:,}" for size in sizes) or "none"
     odd = [f"{count:,} {name}" for name, count in counts.items() if count]
+    if sys.stdout.isatty() and not as_json:
+        typer.echo(to_text(model.view_.topics, _MOST_LINES))
     cli.print_result(
         as_json,
         fields,

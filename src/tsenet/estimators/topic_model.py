@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import combinations, pairwise
+from itertools import combinations, count, pairwise
 from numbers import Integral, Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -28,7 +28,7 @@ from tsenet.data.blocks import in_blocks, is_outside_memory
 from tsenet.data.table import Table
 from tsenet.data.text import are_texts, rows_of_texts, vectorize, word_vectorizer
 from tsenet.data.words import language_of, stop_words_of
-from tsenet.errors import DataError, listed
+from tsenet.errors import DataError, count_of, listed
 from tsenet.estimators.base import (
     POSITIVE,
     SavedEstimator,
@@ -45,8 +45,11 @@ from tsenet.skeleton.tree import LatentTree, latent_names
 from tsenet.store.files import arrays_under
 from tsenet.topics.describe import N_TYPICAL, TopicDescription, describe_hierarchy
 from tsenet.topics.hierarchy import TopicHierarchy
+from tsenet.topics.likelihood import log_likelihood
+from tsenet.topics.listing import to_text
 from tsenet.topics.mixture import contradicted, learn_hierarchy, update
 from tsenet.topics.presence import PRESENT, shares, strongest_rows
+from tsenet.topics.split import split
 from tsenet.topics.titles import count_phrases
 from tsenet.topics.topic import Topic, TopicView, choose_topics, every_topic, view_topics
 
@@ -190,6 +193,14 @@ class TopicModel(SavedEstimator):
         self.min_coherence = min_coherence
         self.random_state = random_state
         self.progress = progress
+
+    def __str__(self) -> str:
+        """The topics shown as a tree of lines; the parameters of a model that is not fitted."""
+        if not hasattr(self, "binary_rule_"):
+            return repr(self)
+        n_documents = count_of(self.n_documents_, "document")
+        head = f"{len(self._shown):,} topics of {n_documents}, {len(self.vocabulary_):,} words"
+        return f"{head}\n{to_text(self.view_.topics)}"
 
     # ---- learning
 
@@ -679,6 +690,51 @@ class TopicModel(SavedEstimator):
         self._clear_cache()
         return self.pin(topics[:1])
 
+    def split(self, topic: str, texts: Any = None) -> Self:
+        """Split a topic in two: the subjects of its own documents. The first half keeps its id, both are pinned.
+
+        Topics below it join the half whose words they have.
+
+        Parameters
+        ----------
+        topic : str
+            Id of the topic.
+        texts : sequence of str or table, optional
+            Documents to learn from; needed for a model from a file, which holds no documents.
+
+        Returns
+        -------
+        TopicModel
+            The model itself.
+
+        Raises
+        ------
+        DataError
+            If there is no topic of the id, or its documents have no two subjects.
+        """
+        column = self._column(topic)
+        rows = self._rows_of(texts)
+        with threadpool_limits(1, "blas"):
+            self._hierarchy, old = split(self._hierarchy, column, rows)
+        level = int(self._description.level[column])
+        words = self._description.words_of(column, self.top_words)
+        known = tuple(word.word for word in words)
+        self._pins = [pin for pin in self._pins if (pin.level, pin.words) != (level, known)]
+
+        ids = list(self._description.ids)
+        new_id = _free_id(topic, {*ids, *self.vocabulary_})
+        new_column = int(np.flatnonzero(old == column)[1])
+        ids = [ids[k] for k in old]
+        ids[new_column] = new_id
+        self._seed_words.pop(topic, None)
+        self._labels.pop(topic, None)
+        if self._selection is not None and topic in self._selection:
+            self._selection = (*self._selection, new_id)
+        self._strengths = None
+        self._description = self._describe(rows, ids)
+        self._clear_cache()
+        return self.pin([topic, new_id])
+
     def reduce(self, n_topics: int | None) -> Self:
         """Show at most this many topics, none of them above or below another: the most informative ones.
 
@@ -898,6 +954,28 @@ class TopicModel(SavedEstimator):
         frame = pd.DataFrame(scores)
         frame["word_coverage"] = 1.0 - len(self.ungrouped_) / max(1, len(self.vocabulary_))
         return frame
+
+    def score(self, texts: Any, y: Any = None) -> float:
+        """Score the model on documents that it has not seen, as ``GridSearchCV`` and ``cross_val_score`` need.
+
+        Half of the words of each document tell its topics; the score is the mean logarithm of the probability of each
+        word of the other half, given these. Words of no topic are as likely as in all documents. Only models of the
+        same words can be compared: the more words, the less likely each is.
+
+        Parameters
+        ----------
+        texts : sequence of str or table
+            The documents.
+        y : ignored
+
+        Returns
+        -------
+        float
+            In nats for each word, below 0; higher is better.
+        """
+        texts = list(texts) if isinstance(texts, Iterator) else texts
+        rows = self._rows_of(texts)
+        return log_likelihood(self._hierarchy, self._description.word_share, rows)
 
     def stability(self, texts: Any, *, n_seeds: int = 3) -> pd.DataFrame:
         """Measure how much the topics depend on which documents they are learned from.
@@ -1166,6 +1244,12 @@ def _time_bins(timestamps: Sequence[Any], n_bins: int | None) -> pd.Series:
         start = times // step * step
         return start.astype(times.dtype) if is_whole else start
     return calendar_periods(times, n_bins).dt.start_time.rename("time")
+
+
+def _free_id(topic: str, taken: Container[str]) -> str:
+    """A new id of the level of a topic: ``Z1.7`` after ``Z1.6``, if no topic has it."""
+    stem, _, _ = topic.rpartition(".")
+    return next(name for k in count() if (name := f"{stem}.{k}") not in taken)
 
 
 # ---- words that start topics

@@ -15,7 +15,7 @@ from tsenet.explain.prediction import (
 from tsenet.explain.scores import Coherence, coherence, hierarchy_scores
 from tsenet.explain.units import ActiveRow, Feature, Unit, Units, describe_units
 from tsenet.topics.describe import topic_tree
-from tsenet.topics.listing import to_json, to_markdown
+from tsenet.topics.listing import to_json, to_markdown, to_text
 from tsenet.topics.topic import (
     Topic,
     TopicView,
@@ -46,6 +46,7 @@ __all__ = [
     "hierarchy_scores",
     "to_json",
     "to_markdown",
+    "to_text",
     "topic_tree",
     "view_topics",
 ]

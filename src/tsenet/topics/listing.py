@@ -1,4 +1,4 @@
-"""Topics as text: JSON for programs, Markdown to read."""
+"""Topics as text: JSON for programs, Markdown to read, and a tree for the terminal."""
 
 from __future__ import annotations
 
@@ -94,6 +94,52 @@ def to_markdown(topics: Iterable[Topic] | TopicView, *, ungrouped: Sequence[str]
             + (f", and {more} more." if more > 0 else "."),
         ]
     return "\n".join(lines) + "\n"
+
+
+def to_text(topics: Iterable[Topic], max_lines: int | None = None) -> str:
+    """Write topics as a tree of lines: share of the documents, title, id.
+
+    Parameters
+    ----------
+    topics : iterable of Topic
+        Nested.
+    max_lines : int, optional
+        Of more topics than this, leave out those of the lowest levels first, then the smallest.
+
+    Returns
+    -------
+    str
+        Lines without a line end at the end.
+
+    Examples
+    --------
+    >>> from tsenet.explain import Topic, to_text
+    >>> goal = Topic("Z1.0", 1, "goal, team", 0.2, ())
+    >>> print(to_text([Topic("Z2.0", 2, "sport", 0.25, (), (goal,))]))
+    25.0 %  sport  Z2.0
+    └─ 20.0 %  goal, team  Z1.0
+    """
+    nested = list(topics)
+    every = list(every_topic(nested))
+    most_important = sorted(every, key=lambda topic: (-topic.level, -topic.size))
+    shown = {topic.name for topic in most_important[:max_lines]}
+    lines: list[str] = []
+
+    def append(siblings: Sequence[Topic], indent: str, is_top: bool) -> None:
+        visible = [topic for topic in siblings if topic.name in shown]
+        for topic in visible:
+            is_last = topic is visible[-1]
+            branch = "" if is_top else "└─ " if is_last else "├─ "
+            title = " ".join(topic.title.split())
+            lines.append(f"{indent}{branch}{100 * topic.size:.1f} %  {title}  {topic.name}")
+            below = "" if is_top else "   " if is_last else "│  "
+            append(topic.children, indent + below, is_top=False)
+
+    append(nested, "", is_top=True)
+    n_more = len(every) - len(lines)
+    if n_more:
+        lines.append(f"and {n_more:,} more")
+    return "\n".join(lines)
 
 
 def _append_markdown(topic: Topic, depth: int, lines: list[str]) -> None:
