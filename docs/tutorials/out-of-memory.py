@@ -24,12 +24,12 @@
 from tsenet.data import open_shards
 
 folder = open_shards("shards")
-print(folder.shape, "rows and words;", len(folder.partitions), "partitions")
+print(folder.shape, "rows and words;", len(folder.shards), "shards")
 
 # %% [markdown]
 # ## 2. One process, little memory
 #
-# Pass the name of the folder instead of a table. `Blocks` opens it once for several calls. One partition is in memory at a time, and the
+# Pass the name of the folder instead of a table. `Blocks` opens it once for several calls. One shard is in memory at a time, and the
 # rows from which the groups are learned: at most 200,000, or `structure_samples=`.
 
 # %%

@@ -34,7 +34,7 @@ def shards(data: Path) -> Path:
     out = data.parent / "folder"
     labels = [part for name in ("subject", "key", "size") for part in ("--label", name)]
     command = ("shard", data, "--out", out, *labels, "--stop-words", "english")
-    printed = fine(*command, "--rows-per-partition", "40", "--quiet")
+    printed = fine(*command, "--rows-per-shard", "40", "--quiet")
     assert printed.splitlines()[0].startswith("300 rows, 12 words")
     assert printed.splitlines()[1] == f"written to {out}: 8 shards"
     return out

@@ -36,16 +36,16 @@ def check_everything(tree: LatentTree, X: Any, blocks: Any) -> None:
     assert np.array_equal(tree.posterior(blocks), tree.posterior(X))
 
 
-@pytest.mark.parametrize("rows_per_group", [1000, 170])
+@pytest.mark.parametrize("rows_per_shard", [1000, 170])
 @pytest.mark.parametrize(
     "options",
     [{}, {"structure_samples": 400}, {"piece_size": 5}],
     ids=["auto", "sample", "pieces"],
 )
 def test_a_folder_of_documents(
-    tmp_path: Path, documents: sp.csr_array, rows_per_group: int, options: dict[str, Any]
+    tmp_path: Path, documents: sp.csr_array, rows_per_shard: int, options: dict[str, Any]
 ) -> None:
-    write_shards(tmp_path, documents, rows_per_group=rows_per_group)
+    write_shards(tmp_path, documents, rows_per_shard=rows_per_shard)
     tree = tsenet.learn_tree(documents, **OPTIONS, **options)
     assert tree.n_levels >= 2
     assert tree == tsenet.learn_tree(str(tmp_path), **OPTIONS, **options)
@@ -57,7 +57,7 @@ def test_several_passes_and_drawn_contexts(
     tmp_path: Path, documents: sp.csr_array, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Counts of one tile per pass, as with little memory, and contexts of 300 rows, as with many."""
-    write_shards(tmp_path, documents, rows_per_group=200)
+    write_shards(tmp_path, documents, rows_per_shard=200)
     tree = tsenet.learn_tree(documents, **OPTIONS)
     monkeypatch.setattr("tsenet.expansion.counts.BYTES_PER_PASS", 1)
     monkeypatch.setattr("tsenet.expansion.counts.UNITS_PER_TILE", 3)
@@ -73,7 +73,7 @@ def test_workers(
     monkeypatch: pytest.MonkeyPatch,
     sends: bool,
 ) -> None:
-    write_shards(tmp_path, documents, rows_per_group=60)
+    write_shards(tmp_path, documents, rows_per_shard=60)
     if not sends:
         monkeypatch.setattr("tsenet.skeleton.information.MAX_SENT_ENTRIES", 0)
     tree = tsenet.learn_tree(documents, **OPTIONS)
@@ -166,7 +166,7 @@ def test_the_structure_of_a_large_folder_is_learned_from_some_rows(
 ) -> None:
     """They are drawn by the seed: the same as structure_samples in memory, which alone has no limit."""
     rows = sp.csr_array(sp.vstack([documents, documents[:, ::-1]]))
-    write_shards(tmp_path, rows, rows_per_group=170)
+    write_shards(tmp_path, rows, rows_per_shard=170)
     monkeypatch.setattr("tsenet.skeleton.hlta.MAX_STRUCTURE_ROWS", 1000)
     found = tsenet.learn_tree(tmp_path, **OPTIONS)
     assert found == tsenet.learn_tree(rows, structure_samples=1000, **OPTIONS)

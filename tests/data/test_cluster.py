@@ -49,7 +49,7 @@ class KillsAWorker(Progress):
 def test_a_killed_worker_changes_nothing(
     tmp_path: Path, documents: sp.csr_array, stage: str
 ) -> None:
-    write_shards(tmp_path, documents, rows_per_group=30)
+    write_shards(tmp_path, documents, rows_per_shard=30)
     tree = tsenet.learn_tree(documents, **OPTIONS)
     with started_workers() as client, Blocks(tmp_path, client=client) as blocks:
         progress = KillsAWorker(client, stage)
@@ -61,14 +61,14 @@ def test_a_killed_worker_changes_nothing(
 
 
 def test_a_damaged_shard_is_named(tmp_path: Path, documents: sp.csr_array, client: Any) -> None:
-    write_shards(tmp_path, documents, rows_per_group=100)
+    write_shards(tmp_path, documents, rows_per_shard=100)
     (tmp_path / "part-00001.parquet").unlink()
     with pytest.raises(DataError, match=r"part-00001.parquet is missing"):
         tsenet.learn_tree(tmp_path, client=client, **OPTIONS)
 
 
 def test_a_lost_scheduler_is_a_clear_error(tmp_path: Path, documents: sp.csr_array) -> None:
-    write_shards(tmp_path, documents, rows_per_group=30)
+    write_shards(tmp_path, documents, rows_per_shard=30)
 
     class LosesTheScheduler(Progress):
         def start(self, stage: str, total: int | None = None) -> None:
@@ -112,7 +112,7 @@ def alive(pid: int) -> bool:
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
 def test_ctrl_c_leaves_no_process(tmp_path: Path, documents: sp.csr_array) -> None:
-    write_shards(tmp_path / "s", documents, rows_per_group=30)
+    write_shards(tmp_path / "s", documents, rows_per_shard=30)
     program = textwrap.dedent(
         """
         import os, signal, sys, time
@@ -171,7 +171,7 @@ def grow(item: int) -> int:
 def test_a_worker_over_its_limit_ends_the_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(cluster_module, "MOST_RESTARTS", 2)
+    monkeypatch.setattr(cluster_module, "MAX_RESTARTS", 2)
     with started_workers(1, memory_limit="600MB") as client, Cluster(client) as cluster:
         with pytest.raises(ClusterError, match=r"over their memory limit|died again and again"):
             list(cluster.map(grow, [0]))

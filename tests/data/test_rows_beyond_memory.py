@@ -36,7 +36,7 @@ def folder(
 ) -> Path:
     place = tmp_path_factory.mktemp("estimators") / "shards"
     labels = {"subject": subject}
-    write_shards(place, documents, names=NAMES, labels=labels, rows_per_group=170)
+    write_shards(place, documents, names=NAMES, labels=labels, rows_per_shard=170)
     return place
 
 

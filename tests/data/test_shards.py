@@ -35,7 +35,7 @@ def documents(n_rows: int = 23, n_words: int = 7, seed: int = 0) -> sp.csr_array
 
 
 def all_rows(shards: ShardFolder) -> np.ndarray:
-    parts = [shards.read(partition).values for partition in shards.partitions]
+    parts = [shards.read(shard).values for shard in shards.shards]
     return np.vstack([part.toarray() for part in parts])
 
 
@@ -47,21 +47,21 @@ def test_rows_come_back_for_any_cut(
     rows = documents(n_rows)
     folder = tmp_path_factory.mktemp("shards") / "new"
     labels = {"y": list(range(n_rows))}
-    shards = write_shards(folder, rows, labels=labels, rows_per_group=per_group)
+    shards = write_shards(folder, rows, labels=labels, rows_per_shard=per_group)
     assert shards.shape == rows.shape
     assert shards.nnz == rows.nnz
     assert (all_rows(shards) == rows.toarray()).all()
-    starts = [part.start for part in shards.partitions]
+    starts = [part.start for part in shards.shards]
     assert starts == list(range(0, n_rows, per_group))
-    labels = [shards.read_labels(partition, ["y"])["y"] for partition in shards.partitions]
+    labels = [shards.read_labels(shard, ["y"])["y"] for shard in shards.shards]
     assert np.concatenate(labels).tolist() == list(range(n_rows))
 
 
 def test_missing_labels_survive(tmp_path: Path) -> None:
     labels = {"kind": ["b", "a", None], "price": [1.5, 2.5, None], "n": [3, 1, 2]}
-    shards = write_shards(tmp_path, documents(3), labels=labels, rows_per_group=2)
+    shards = write_shards(tmp_path, documents(3), labels=labels, rows_per_shard=2)
     assert shards.labels == {"kind": "string", "price": "double", "n": "int64"}
-    read = shards.read_labels(shards.partitions[1], ["kind", "price"])
+    read = shards.read_labels(shards.shards[1], ["kind", "price"])
     assert read["kind"].tolist() == [None]
     assert np.isnan(read["price"]).all()
 
@@ -88,15 +88,15 @@ def test_a_folder_appears_only_when_it_is_finished(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write_batches(folder, interrupted(), rows_per_group=2)
+        write_batches(folder, interrupted(), rows_per_shard=2)
     with pytest.raises(DataError, match="a label column has the wrong length"):
         write_shards(folder, rows, labels={"y": [1]})
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(DataError, match="not a finished folder"):
         open_shards(folder)
-    write_batches(folder, batches_of(rows, 5), rows_per_group=2)
+    write_batches(folder, batches_of(rows, 5), rows_per_shard=2)
     assert (all_rows(open_shards(folder)) == rows.toarray()).all()
-    whole = write_shards(tmp_path / "whole", rows, names=list("abcdefg"), rows_per_group=2)
+    whole = write_shards(tmp_path / "whole", rows, names=list("abcdefg"), rows_per_shard=2)
     for file in whole.path.iterdir():  # however the rows came
         assert file.read_bytes() == (folder / file.name).read_bytes()
     with pytest.raises(DataError, match="finished"):
@@ -104,8 +104,8 @@ def test_a_folder_appears_only_when_it_is_finished(tmp_path: Path) -> None:
 
 
 def test_damage_names_the_file(tmp_path: Path) -> None:
-    shards = write_shards(tmp_path, documents(3000, 50), rows_per_group=1000)
-    first, bad, missing = shards.partitions
+    shards = write_shards(tmp_path, documents(3000, 50), rows_per_shard=1000)
+    first, bad, missing = shards.shards
     content = bytearray((tmp_path / bad.file).read_bytes())
     content[len(content) // 3] ^= 0xFF
     (tmp_path / bad.file).write_bytes(content)
@@ -149,7 +149,7 @@ def test_wrong_content_is_refused(
         tmp_path, {"words": pyarrow.array(words, kind), "counts": pyarrow.array(counts, kind)}
     )
     with pytest.raises(DataError, match=f"part-00000.*{complaint}"):
-        shards.read(shards.partitions[0])
+        shards.read(shards.shards[0])
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_damaged_manifest_is_refused(tmp_path: Path, change: dict[str, object]
 def test_unknown_labels_and_wrong_rows_are_refused(tmp_path: Path) -> None:
     shards = write_shards(tmp_path / "a", documents(), labels={"y": [0] * 23})
     with pytest.raises(DataError, match="no label 'z'; it has 'y'"):
-        shards.read_labels(shards.partitions[0], ["z"])
+        shards.read_labels(shards.shards[0], ["z"])
     counts = Table.of([[1, 1]], names=["a", "b"])
     first = counts, {"y": ["red"]}
     for batches, why in (
@@ -213,11 +213,11 @@ def test_the_counts_are_those_in_memory(tmp_path: Path, options: dict[str, Any])
     paths, texts = write_texts(tmp_path)
     vectorizer = CountVectorizer(**options)
     shards = shard_documents(
-        paths, tmp_path / "s", vectorizer=vectorizer, labels=["kind"], rows_per_group=7
+        paths, tmp_path / "s", vectorizer=vectorizer, labels=["kind"], rows_per_shard=7
     )
     table = vectorize(texts, CountVectorizer(**options))
     assert shards.names == table.names
     assert (all_rows(shards) == table.values.toarray()).all()
-    labels = [shards.read_labels(part, ["kind"])["kind"] for part in shards.partitions]
+    labels = [shards.read_labels(part, ["kind"])["kind"] for part in shards.shards]
     assert np.concatenate(labels).tolist() == [len(t) % 3 for t in texts]
     assert count_words(texts, shards.vectorizer()) == table

@@ -48,7 +48,7 @@ def small_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def shards(tmp_path_factory: pytest.TempPathFactory) -> ShardFolder:
     place = tmp_path_factory.mktemp("data") / "shards"
-    return write_shards(place, COUNTS, names=NAMES, labels=LABELS, rows_per_group=70)
+    return write_shards(place, COUNTS, names=NAMES, labels=LABELS, rows_per_shard=70)
 
 
 def classifier(**parameters: Any) -> TSENetClassifier:

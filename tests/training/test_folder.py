@@ -25,13 +25,13 @@ TARGETS[40:60] = -1  # two row groups of ten without any label
 
 
 def rows_of(
-    path: Path, rows_per_group: int = 10, targets: Any = TARGETS, weights: Any = None
+    path: Path, rows_per_shard: int = 10, targets: Any = TARGETS, weights: Any = None
 ) -> FolderRows:
     shards = write_shards(
         path,
         COUNTS,
         names=[f"w{j}" for j in range(N_WORDS)],
-        rows_per_group=rows_per_group,
+        rows_per_shard=rows_per_shard,
     )
     return FolderRows(shards, targets, weights, 0, Progress())
 

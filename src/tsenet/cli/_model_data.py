@@ -23,11 +23,11 @@ from tsenet.errors import DataError, listed, quoted
 from tsenet.progress import Progress
 
 #: A target of numbers with more distinct values than this is a quantity, not a class.
-MOST_CLASSES = 20
+MAX_CLASSES = 20
 # A date, a percentage or a price: begins with a digit, after a sign or one other character.
 _NUMBER_LIKE = re.compile(r"[-+]?\D?\d")
 # A column that numbers this many rows or more hardly does so by chance.
-_FEWEST_NUMBERED = 20
+_MIN_NUMBERED = 20
 
 
 def load_model(path: Path, jobs: int | None) -> Any:
@@ -84,7 +84,7 @@ def training_table(file: DataFile, left_out: Sequence[str]) -> Table:
     for j, (name, levels) in enumerate(zip(table.names, table.levels, strict=True)):
         if levels is not None:
             _check_categories(file, name, levels)
-        elif table.n_rows >= _FEWEST_NUMBERED and (np.diff(table.values[:, j]) == 1).all():
+        elif table.n_rows >= _MIN_NUMBERED and (np.diff(table.values[:, j]) == 1).all():
             key = f"if it is their key, give --id {shlex.quote(name)}"
             _warn(file, f"column {quoted(name)} only numbers the rows: {key}")
     return table
@@ -105,7 +105,7 @@ def _check_categories(file: DataFile, name: str, levels: Sequence[str]) -> None:
             f" It holds numbers, but not in {n_not_numbers:,} of {n_cells:,} rows, such as "
             f"{quoted(not_numbers.iloc[0])}: correct these cells or leave them blank."
         )
-    elif look_like_numbers and len(levels) > MOST_CLASSES:
+    elif look_like_numbers and len(levels) > MAX_CLASSES:
         hint = " If it holds numbers, write them as 1234.5; dates as 2024-05-31."
 
     if is_free_text(len(levels), file.n_rows):
@@ -164,7 +164,7 @@ def has_target(values: NDArray[Any]) -> NDArray[np.bool_]:
 def _target(
     file: DataFile, name: str, unlabeled: str | None
 ) -> tuple[pd.Series, pd.Series, pd.Series]:
-    """A target as texts, None where it is missing; as numbers; and the texts that are no numbers."""
+    """A target as texts, None where it is missing; as numbers; and the non-numeric texts."""
     texts = pd.Series(file.texts(name), dtype=object).str.strip()
     texts = texts.where(~texts.isin(["", (unlabeled or "").strip()]), None)
     numbers, other = numbers_in_cells(texts)
@@ -206,7 +206,7 @@ def target_of(
     if labels.empty:
         raise DataError(f"{file.path}: no row has a value in {listed(names)}")
     are_integers = bool(not_numbers.empty and (numbers.dropna() % 1 == 0).all())
-    has_many_values = numbers.nunique() > MOST_CLASSES
+    has_many_values = numbers.nunique() > MAX_CLASSES
     if task == "auto" and has_many_values and 0 < 2 * len(not_numbers) < len(labels):
         raise DataError(
             f"{label} holds numbers, but not in {len(not_numbers):,} of {len(labels):,} rows, such as "

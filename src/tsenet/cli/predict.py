@@ -95,13 +95,13 @@ def predict(
 def _read_shards(
     fitted: Any, data: Path, id_column: str | None
 ) -> Iterator[tuple[Table, dict[str, Any]]]:
-    """Yield the rows and keys of a folder of shards, a partition at a time; words are matched by name."""
+    """Yield the rows and keys of a folder of shards, a shard at a time; words are matched by name."""
     from tsenet.data import open_shards
-    from tsenet.estimators.base import partitions_of
+    from tsenet.estimators.base import shards_of
 
     folder = open_shards(data)
-    for partition, table in partitions_of(folder, fitted.binary_rule_.names_in):
-        yield table, folder.read_labels(partition, [] if id_column is None else [id_column])
+    for shard, table in shards_of(folder, fitted.binary_rule_.names_in):
+        yield table, folder.read_labels(shard, [] if id_column is None else [id_column])
 
 
 def _predictions(

@@ -31,7 +31,7 @@ def shard(
     settings: cli.Set = None,
     encoding: cli.Encoding = None,
     no_header: cli.NoHeader = False,
-    rows_per_partition: Annotated[
+    rows_per_shard: Annotated[
         int | None, cli.option("N", "Rows per shard; a shard is read whole.", min=1)
     ] = None,
     workers: cli.Workers = None,
@@ -53,7 +53,7 @@ def shard(
         parameters.setdefault("min_documents", 2)
 
     vectorizer = cli.vectorizer_of(parameters, words, stop_words)
-    common: dict[str, Any] = cli.typed(encoding=encoding, rows_per_group=rows_per_partition)
+    common: dict[str, Any] = cli.typed(encoding=encoding, rows_per_shard=rows_per_shard)
     for path in (path for path in data if path.suffix == ".parquet"):  # as shards are called
         cli.refuse_inputs(out / path.name, path)
 
@@ -69,19 +69,20 @@ def shard(
             cluster = Cluster(**cli.workers_of(workers))
             common["map_in_order"] = stack.enter_context(cluster).map
         header = not no_header
-        shards = shard_documents(
+        folder = shard_documents(
             data, out, text or "text", header=header, vectorizer=vectorizer, **common
         )
 
     fields = {
-        "rows": shards.n_rows,
-        "columns": shards.n_columns,
-        "entries": shards.nnz,
-        "labels": list(shards.labels),
-        "partitions": len(shards.partitions),
+        "rows": folder.n_rows,
+        "columns": folder.n_columns,
+        "entries": folder.nnz,
+        "labels": list(folder.labels),
+        "shards": len(folder.shards),
     }
     cli.print_result(
-        *(as_json, fields),
-        f"{shards.n_rows:,} rows, {shards.n_columns:,} words, {shards.nnz:,} entries",
-        f"written to {out}: {count_of(len(shards.partitions), 'shard')}",
+        as_json,
+        fields,
+        f"{folder.n_rows:,} rows, {folder.n_columns:,} words, {folder.nnz:,} entries",
+        f"written to {out}: {count_of(len(folder.shards), 'shard')}",
     )

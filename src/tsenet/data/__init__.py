@@ -8,7 +8,7 @@ from tsenet.data.docstrings import load_docstrings
 from tsenet.data.readers import DataFile, read_chunks, read_data
 from tsenet.data.scaling import Scaling
 from tsenet.data.shards import (
-    Partition,
+    Shard,
     ShardFolder,
     open_shards,
     shard_documents,
@@ -24,8 +24,8 @@ __all__ = [
     "BinaryRule",
     "Blocks",
     "DataFile",
-    "Partition",
     "Scaling",
+    "Shard",
     "ShardFolder",
     "Table",
     "count_words",

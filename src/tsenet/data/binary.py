@@ -29,7 +29,7 @@ from tsenet.data.table import (
 from tsenet.errors import DataError, count_of, listed
 
 # A column with more levels than this, and more than half as many levels as rows, is text or a key.
-_MANY_LEVELS = 100
+_MAX_LEVELS = 100
 
 # Each dense column is compared with each other: 10,000 take seconds, 50,000 minutes.
 _MAX_DENSE_COLUMNS = 50_000
@@ -115,11 +115,11 @@ class BinaryRows:
         >>> BinaryRows(np.array([0, 2]), np.array([4, 1], np.int32), 5).validate()
         Traceback (most recent call last):
             ...
-        tsenet.errors.DataError: each row must be of indices from 0 to 4, strictly increasing
+        tsenet.errors.DataError: column indices must be within 0..4 and increase within each row
         """
         if not is_canonical(self.to_csr()):
             most = self.n_columns - 1
-            raise DataError(f"each row must be of indices from 0 to {most}, strictly increasing")
+            raise DataError(f"column indices must be within 0..{most} and increase within each row")
 
     def counts(self) -> npt.NDArray[np.int64]:
         """Count the rows in which each column is on.
@@ -693,7 +693,7 @@ def _all_missing(table: Table, column: int) -> bool:
 
 def is_free_text(n_levels: int, n_rows: int) -> bool:
     """Return whether a column with this many different texts is free text or a key, not categories."""
-    return n_levels > _MANY_LEVELS and 2 * n_levels > n_rows
+    return n_levels > _MAX_LEVELS and 2 * n_levels > n_rows
 
 
 # ---- names

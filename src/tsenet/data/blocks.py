@@ -1,7 +1,7 @@
-"""Rows in blocks: one block in memory, the partitions of a Parquet folder, or the same partitions on Dask workers.
+"""Rows in blocks: one block in memory, the shards of a Parquet folder, or the same shards on Dask workers.
 
 Every statistic of the method is a function of one block, and a function that combines two results. :class:`Blocks` runs
-them: in place, in a loop over the partitions, or on the workers of a cluster. Combined results are whole numbers, so
+them: in place, in a loop over the shards, or on the workers of a cluster. Combined results are whole numbers, so
 they do not depend on how the rows are divided.
 """
 
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from tsenet.data.binary import BinaryRows, BinaryRule
 from tsenet.data.cluster import Cluster
-from tsenet.data.shards import Partition, ShardFolder, open_shards, write_batches
+from tsenet.data.shards import Shard, ShardFolder, open_shards, write_batches
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.progress import Progress
@@ -39,7 +39,7 @@ class Blocks:
     ----------
     X : table, BinaryRows, path, ShardFolder, or Dask array or dataframe
         A table in memory is one block. A folder made by ``tsenet shard`` or :func:`tsenet.data.write_shards` has a
-        block for each partition; workers on other machines must be able to open it. A Dask array (N, V) or dataframe
+        block for each shard; workers on other machines must be able to open it. A Dask array (N, V) or dataframe
         of word counts, also in scipy CSR blocks, is written as such a folder first, among the temporary files of this
         machine (set ``TMPDIR`` to a folder that workers on other machines can open); :meth:`close` removes it.
     client : distributed.Client or str or None, default=None
@@ -67,7 +67,7 @@ class Blocks:
     >>> topic = np.repeat(rng.random((500, 3)) < 0.4, 4, axis=1)
     >>> X = sp.csr_array(rng.random((500, 12)) < np.where(topic, 0.8, 0.05))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = write_shards(folder, X, rows_per_group=100)
+    ...     _ = write_shards(folder, X, rows_per_shard=100)
     ...     with Blocks(folder) as blocks:
     ...         tree = tsenet.learn_tree(blocks, max_top=3, random_state=0)
     >>> tree.layer_sizes
@@ -115,7 +115,7 @@ class Blocks:
                 self.folder = self._written(X)
             assert self.folder is not None
             self._source = self.folder
-            self._sizes = [part.n_rows for part in self.folder.partitions]
+            self._sizes = [part.n_rows for part in self.folder.shards]
         except BaseException:
             self.close()
             raise
@@ -186,13 +186,13 @@ class Blocks:
         if self.folder is None:
             yield function(self._value)
             return
-        each = partial(_of_partition, self.folder, self._steps, function)
-        yield from self._results(each, self.folder.partitions, stage, progress)
+        each = partial(_of_shard, self.folder, self._steps, function)
+        yield from self._results(each, self.folder.shards, stage, progress)
 
     def _results(
         self, function: Function, items: Sequence[Any], stage: str, progress: Progress | None
     ) -> Iterator[Any]:
-        """Yield ``function(item)`` of partitions, or of several together, in order."""
+        """Yield ``function(item)`` of shards, or of several together, in order."""
         if progress is not None:
             progress.start(stage, len(items))
         map_in_order = map if self.cluster is None else self.cluster.map
@@ -218,8 +218,8 @@ class Blocks:
         if self.cluster is None or self.folder is None:
             return reduce(combine, self.map(function, stage=stage, progress=progress))
 
-        # Results may be large: each task adds up those of several partitions.
-        parts = self.folder.partitions
+        # Results may be large: each task adds up those of several shards.
+        parts = self.folder.shards
         n_spans = min(len(parts), self.cluster.n_slots)
         ends = [round(k * len(parts) / n_spans) for k in range(n_spans + 1)]
         spans = [parts[start:stop] for start, stop in pairwise(ends)]
@@ -247,12 +247,12 @@ class Blocks:
         if self.folder is None:
             return self._value.take(numbers)
 
-        # The wanted rows of each partition, numbered within it; partitions without any are not read.
+        # The wanted rows of each shard, numbered within it; shards without any are not read.
         starts = np.concatenate([[0], np.cumsum(self._sizes)])
         ends = np.searchsorted(numbers, starts)
-        parts = zip(self.folder.partitions, starts, pairwise(ends), strict=False)
+        parts = zip(self.folder.shards, starts, pairwise(ends), strict=False)
         requests = [(part, numbers[a:b] - start) for part, start, (a, b) in parts if a < b]
-        rows_of = partial(_rows_of_partition, self.folder, self._steps)
+        rows_of = partial(_rows_of_shard, self.folder, self._steps)
         return _joined(self._results(rows_of, requests, stage, progress))
 
     def sample(self, n_rows: int, seed: np.random.SeedSequence, progress: Progress) -> Any:
@@ -357,11 +357,11 @@ def learn_rule(blocks: Blocks) -> BinaryRule:
 # ---- functions of one block
 
 
-def _of_partition(
-    folder: ShardFolder, steps: Sequence[Function], function: Function, partition: Partition
+def _of_shard(
+    folder: ShardFolder, steps: Sequence[Function], function: Function, shard: Shard
 ) -> Any:
-    """Read a partition, apply the steps, then the function."""
-    value: Any = folder.read(partition)
+    """Read a shard, apply the steps, then the function."""
+    value: Any = folder.read(shard)
     for step in steps:
         value = step(value)
     return function(value)
@@ -372,24 +372,24 @@ def _of_span(
     steps: Sequence[Function],
     function: Function,
     combine: Callable[[Any, Any], Any],
-    span: Sequence[Partition],
+    span: Sequence[Shard],
 ) -> Any:
-    """The combined results of some partitions."""
-    return reduce(combine, (_of_partition(folder, steps, function, part) for part in span))
+    """The combined results of some shards."""
+    return reduce(combine, (_of_shard(folder, steps, function, part) for part in span))
 
 
 def _whole(block: Any) -> Any:
     return block
 
 
-def _rows_of_partition(
+def _rows_of_shard(
     folder: ShardFolder,
     steps: Sequence[Function],
-    request: tuple[Partition, NDArray[np.int64]],
+    request: tuple[Shard, NDArray[np.int64]],
 ) -> Any:
-    """Some rows of a partition."""
-    partition, numbers = request
-    return _of_partition(folder, steps, _whole, partition).take(numbers)
+    """Some rows of a shard."""
+    shard, numbers = request
+    return _of_shard(folder, steps, _whole, shard).take(numbers)
 
 
 def _joined(parts: Iterable[Any]) -> Any:

@@ -22,7 +22,7 @@ CONNECT_SECONDS = "30s"
 # After this long without a finished task, look whether workers are being restarted.
 LOOK_SECONDS = 2.0
 # Restarts of workers that were over their memory limit, without a finished task in between.
-MOST_RESTARTS = 3
+MAX_RESTARTS = 3
 # Of worker processes that are started here. Dask has malloc return memory to the system at once, which costs a quarter
 # of the CPU time of passes with large arrays.
 ENVIRONMENT = {
@@ -30,7 +30,7 @@ ENVIRONMENT = {
     "MALLOC_MMAP_THRESHOLD_": 1 << 28,
     **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), 1),
 }
-_MORE_MEMORY = "give workers more memory, or make shards with smaller partitions"
+_MORE_MEMORY = "give workers more memory, or make shards with smaller shards"
 
 
 class Cluster:
@@ -196,7 +196,7 @@ class Cluster:
                 n_now = len(self.client.get_events("worker-restart-memory") or ())
                 restarts += 0 if n_before is None else max(0, n_now - n_before)
                 n_before = n_now
-                if restarts >= MOST_RESTARTS:
+                if restarts >= MAX_RESTARTS:
                     raise ClusterError(
                         f"workers were stopped {restarts} times for being over their memory limit, and no task was "
                         f"finished in between: {_MORE_MEMORY}"

@@ -354,9 +354,9 @@ def _plain_numbers(cells: npt.NDArray[Any]) -> npt.NDArray[np.float64] | None:
 
 
 def numbers_in_cells(cells: pd.Series) -> tuple[pd.Series, pd.Series]:
-    """Return the cells as numbers, NaN where missing; and the cells that are neither numbers nor marks of missing ones.
+    """Return the cells as numbers (NaN if missing), and the cells that are neither numbers nor missing-value markers.
 
-    In a column without numbers, ``NA`` is no mark but may be a name.
+    In a column without numbers, ``NA`` is kept: it may be a name.
     """
     numbers, other = numbers_of(cells)
     if numbers.notna().any():

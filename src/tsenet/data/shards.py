@@ -1,4 +1,4 @@
-"""Folders of Parquet shards: documents that need not fit into memory, read a partition at a time.
+"""Folders of Parquet shards: documents that need not fit into memory, read a shard at a time.
 
 A folder holds ``part-00000.parquet``, ``part-00001.parquet``, … and, written last, ``shards.json``, which lists them
 (docs/shard-format.md). Documents are lists of word numbers with counts; label columns are ordinary Parquet columns.
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 MANIFEST = "shards.json"
 _FILE = "part-{:05d}.parquet"
 FORMAT = 6
-ROWS_PER_GROUP = 1 << 14
+ROWS_PER_SHARD = 1 << 14
 WORDS = "words"
 COUNTS = "counts"
 
 
 @dataclass(frozen=True)
-class Partition:
+class Shard:
     """One shard: the rows that are read at once.
 
     Attributes
@@ -52,8 +52,8 @@ class Partition:
 
     Examples
     --------
-    >>> from tsenet.data import Partition
-    >>> Partition("part-00000.parquet", start=0, n_rows=100).n_rows
+    >>> from tsenet.data import Shard
+    >>> Shard("part-00000.parquet", start=0, n_rows=100).n_rows
     100
     """
 
@@ -76,7 +76,7 @@ class ShardFolder:
         Whether the rows came with column names.
     labels : dict of str to str
         The type of each label column, such as ``int64``, ``double`` or ``string``.
-    partitions : tuple of Partition
+    shards : tuple of Shard
         All shards, in the order of the rows.
     nnz : int
         Words of all documents: entries of the sparse table.
@@ -88,8 +88,8 @@ class ShardFolder:
     >>> import tempfile
     >>> from tsenet.data import write_shards
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     shards = write_shards(folder, [[1], [2], [3]], rows_per_group=2)
-    ...     [shards.read(partition).values.toarray().tolist() for partition in shards.partitions]
+    ...     stored = write_shards(folder, [[1], [2], [3]], rows_per_shard=2)
+    ...     [stored.read(shard).values.toarray().tolist() for shard in stored.shards]
     [[[1], [2]], [[3]]]
     """
 
@@ -97,14 +97,14 @@ class ShardFolder:
     names: tuple[str, ...]
     named: bool
     labels: dict[str, str]
-    partitions: tuple[Partition, ...]
+    shards: tuple[Shard, ...]
     nnz: int
     counter: dict[str, Any] | None = None
 
     @property
     def n_rows(self) -> int:
         """Number of rows N."""
-        return sum(part.n_rows for part in self.partitions)
+        return sum(part.n_rows for part in self.shards)
 
     @property
     def n_columns(self) -> int:
@@ -119,7 +119,7 @@ class ShardFolder:
     def __repr__(self) -> str:
         return (
             f"ShardFolder({str(self.path)!r}, {self.n_rows} documents × {self.n_columns} words, "
-            f"{len(self.partitions)} partitions)"
+            f"{len(self.shards)} shards)"
         )
 
     def vectorizer(self) -> Any:
@@ -135,13 +135,13 @@ class ShardFolder:
         """
         return None if self.counter is None else vectorizer_of_fields(self.counter, self.names)
 
-    def read(self, partition: Partition) -> Table:
-        """Read the rows of one partition.
+    def read(self, shard: Shard) -> Table:
+        """Read the rows of one shard.
 
         Parameters
         ----------
-        partition : Partition
-            One of :attr:`partitions`.
+        shard : Shard
+            One of :attr:`shards`.
 
         Returns
         -------
@@ -158,17 +158,17 @@ class ShardFolder:
         >>> import tempfile
         >>> from tsenet.data import write_shards
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     shards = write_shards(folder, [[1], [2]])
-        ...     shards.read(shards.partitions[0]).values.toarray().tolist()
+        ...     stored = write_shards(folder, [[1], [2]])
+        ...     stored.read(stored.shards[0]).values.toarray().tolist()
         [[1], [2]]
         """
-        columns = self._read(partition, [WORDS, COUNTS])
+        columns = self._read(shard, [WORDS, COUNTS])
         try:
             values = _documents(columns[WORDS], columns[COUNTS], self.n_columns)
-            if values.shape[0] != partition.n_rows:
-                raise ValueError(f"it has {values.shape[0]} rows, {MANIFEST} {partition.n_rows}")
+            if values.shape[0] != shard.n_rows:
+                raise ValueError(f"it has {values.shape[0]} rows, {MANIFEST} {shard.n_rows}")
         except ValueError as error:
-            raise DataError(f"{self.path / partition.file}: {error}") from error
+            raise DataError(f"{self.path / shard.file}: {error}") from error
         return self.table(values)
 
     def table(self, counts: sp.csr_array) -> Table:
@@ -185,15 +185,13 @@ class ShardFolder:
         """
         return Table(counts, self.names, (None,) * self.n_columns, self.named)
 
-    def read_labels(
-        self, partition: Partition, labels: Sequence[str]
-    ) -> dict[str, npt.NDArray[Any]]:
-        """Read label columns of one partition.
+    def read_labels(self, shard: Shard, labels: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+        """Read label columns of one shard.
 
         Parameters
         ----------
-        partition : Partition
-            One of :attr:`partitions`.
+        shard : Shard
+            One of :attr:`shards`.
         labels : sequence of str
             Names of label columns.
 
@@ -207,20 +205,20 @@ class ShardFolder:
         >>> import tempfile
         >>> from tsenet.data import write_shards
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     shards = write_shards(folder, [[1], [2]], labels={"y": [5, 6]})
-        ...     shards.read_labels(shards.partitions[0], ["y"])["y"].tolist()
+        ...     stored = write_shards(folder, [[1], [2]], labels={"y": [5, 6]})
+        ...     stored.read_labels(stored.shards[0], ["y"])["y"].tolist()
         [5, 6]
         """
         for name in labels:
             if name not in self.labels:
                 known = listed(self.labels) or "none"
                 raise DataError(f"{self.path} has no label {quoted(name)}; it has {known}")
-        columns = self._read(partition, list(labels))
+        columns = self._read(shard, list(labels))
         return {name: np.asarray(column.to_numpy()) for name, column in columns.items()}
 
-    def _read(self, partition: Partition, columns: list[str]) -> dict[str, Any]:
+    def _read(self, shard: Shard, columns: list[str]) -> dict[str, Any]:
         pyarrow = import_pyarrow()
-        path = self.path / partition.file
+        path = self.path / shard.file
         try:
             with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
                 table = file.read(columns=columns, use_threads=False)
@@ -265,7 +263,7 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
     Raises
     ------
     DataError
-        If it is no such folder, is not finished, or its list of shards is damaged.
+        If it is not a complete shard folder, or its list of shards is damaged.
 
     Examples
     --------
@@ -274,10 +272,10 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
     >>> from tsenet.data import open_shards, write_shards
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = write_shards(folder, sp.eye_array(3, dtype=int), names=["cat", "dog", "fox"])
-    ...     shards = open_shards(folder)
-    ...     shards.read(shards.partitions[0])
+    ...     stored = open_shards(folder)
+    ...     stored.read(stored.shards[0])
     Table(3 rows × 3 columns, sparse int32, nnz 3)
-    >>> shards.shape
+    >>> stored.shape
     (3, 3)
     """
     path = Path(folder).absolute()
@@ -301,7 +299,7 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
             names=names,
             named=bool(fields["named"]),
             labels={str(name): str(kind) for name, kind in fields["labels"].items()},
-            partitions=tuple(map(Partition, map(_FILE.format, count()), starts, n_rows)),
+            shards=tuple(map(Shard, map(_FILE.format, count()), starts, n_rows)),
             nnz=int(fields["nnz"]),
             counter=fields["counter"],
         )
@@ -318,7 +316,7 @@ def write_shards(
     *,
     names: Sequence[str] | None = None,
     labels: Mapping[str, Sequence[Any]] | None = None,
-    rows_per_group: int = ROWS_PER_GROUP,
+    rows_per_shard: int = ROWS_PER_SHARD,
 ) -> ShardFolder:
     """Write documents that fit into memory as a folder of shards.
 
@@ -332,7 +330,7 @@ def write_shards(
         Names of the columns; None takes those of the table.
     labels : mapping of str to sequence, default=None
         Label columns, N values each.
-    rows_per_group : int, default=16384
+    rows_per_shard : int, default=16384
         Rows of a shard. Lower it if rows are very long: a shard is read whole.
 
     Returns
@@ -342,19 +340,19 @@ def write_shards(
     Raises
     ------
     DataError
-        If the rows are no counts, or the folder is finished already.
+        If the values are not counts, or the folder is finished already.
 
     Examples
     --------
     >>> import tempfile
     >>> from tsenet.data import write_shards
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     shards = write_shards(folder, [[1, 2], [3, 4]], names=["cat", "dog"])
-    ...     shards.read(shards.partitions[0]).values.toarray().tolist()
+    ...     stored = write_shards(folder, [[1, 2], [3, 4]], names=["cat", "dog"])
+    ...     stored.read(stored.shards[0]).values.toarray().tolist()
     [[1, 2], [3, 4]]
     """
     table = Table.of(X, names)
-    return write_batches(folder, [(table, labels or {})], rows_per_group=rows_per_group)
+    return write_batches(folder, [(table, labels or {})], rows_per_shard=rows_per_shard)
 
 
 def write_batches(
@@ -362,7 +360,7 @@ def write_batches(
     batches: Iterable[tuple[Table, Mapping[str, Sequence[Any]]]],
     *,
     counter: Mapping[str, Any] | None = None,
-    rows_per_group: int = ROWS_PER_GROUP,
+    rows_per_shard: int = ROWS_PER_SHARD,
     progress: Progress | None = None,
 ) -> ShardFolder:
     """Write documents that come in batches as a folder of shards, which does not depend on the batches.
@@ -377,10 +375,10 @@ def write_batches(
         Word counts with the same columns, and label columns with as many values.
     counter : mapping or None, default=None
         Options of the ``CountVectorizer`` that made the rows, kept in the folder.
-    rows_per_group : int, default=16384
+    rows_per_shard : int, default=16384
         Rows of a shard. Lower it if rows are very long: a shard is read whole.
     progress : Progress or None, default=None
-        Is told the rows that are written.
+        Receives progress updates.
 
     Returns
     -------
@@ -402,8 +400,8 @@ def write_batches(
     ...     write_batches(folder, batches).shape
     (3, 2)
     """
-    if rows_per_group < 1:
-        raise ValueError("rows_per_group must be at least 1")
+    if rows_per_shard < 1:
+        raise ValueError("rows_per_shard must be at least 1")
     pyarrow = import_pyarrow()
     path = _unfinished(folder)
     batches = iter(batches)
@@ -415,7 +413,7 @@ def write_batches(
     n_rows: list[int] = []
     nnz = 0
     with atomic_folder(path, force=True) as unfinished:
-        for number, shard in enumerate(_groups_of_rows(chain([first], batches), rows_per_group)):
+        for number, shard in enumerate(_groups_of_rows(chain([first], batches), rows_per_shard)):
             file = unfinished / _FILE.format(number)
             pyarrow.parquet.write_table(
                 shard, file, row_group_size=len(shard), compression="zstd", write_page_checksum=True
@@ -516,7 +514,7 @@ def shard_documents(
     header: bool = True,
     encoding: str = "utf-8",
     progress: Any = None,
-    rows_per_group: int = ROWS_PER_GROUP,
+    rows_per_shard: int = ROWS_PER_SHARD,
     map_in_order: Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]] = map,
 ) -> ShardFolder:
     r"""Count the words of documents in files that need not fit into memory, and write them as a folder of shards.
@@ -541,8 +539,8 @@ def shard_documents(
         As for :func:`tsenet.data.read_data`.
     progress : None, bool, Progress or callable, default=None
         As for :func:`tsenet.learn_tree`.
-    rows_per_group : int, default=16384
-        Documents of a partition.
+    rows_per_shard : int, default=16384
+        Documents of a shard.
     map_in_order : callable, default=map
         ``map_in_order(function, items)`` yields the results in order: ``tsenet.data.cluster.Cluster(...).map``
         counts words in several processes. The folder is the same.
@@ -564,8 +562,8 @@ def shard_documents(
     >>> with tempfile.TemporaryDirectory() as scratch:
     ...     path = Path(scratch) / "pets.csv"
     ...     _ = path.write_text("text,animal\ncats purr,cat\ndogs bark,dog\ncats bark,cat\n")
-    ...     shards = shard_documents([path], Path(scratch) / "shards", labels=["animal"])
-    >>> shards.names, shards.shape
+    ...     stored = shard_documents([path], Path(scratch) / "shards", labels=["animal"])
+    >>> stored.names, stored.shape
     (('bark', 'cats'), (3, 2))
     """
     if any(str(path) == "-" for path in paths):
@@ -595,7 +593,7 @@ def shard_documents(
             folder,
             map_in_order(partial(_count, vectorizer), chunks()),
             counter=vectorizer_fields(vectorizer),
-            rows_per_group=rows_per_group,
+            rows_per_shard=rows_per_shard,
             progress=report,
         )
         report.finish()

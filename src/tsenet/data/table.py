@@ -74,7 +74,7 @@ def number_of(value: object) -> float:
 
 
 def numbers_of(cells: pd.Series) -> tuple[pd.Series, pd.Series]:
-    """Return cells as numbers, NaN where they are missing or no numbers; and the cells that are no numbers."""
+    """Return cells as floats (NaN if missing or not numeric), and the non-numeric cells."""
     try:
         numbers = cells.astype(np.float64)  # the usual case
     except (TypeError, ValueError, OverflowError):

@@ -32,8 +32,8 @@ from tsenet.progress import as_progress
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
 
-_LONGEST_NGRAM = 20  # words, in a model file
-_LONGEST_PATTERN = 1000  # characters of a token_pattern in a file
+_MAX_NGRAM = 20  # words, in a model file
+_MAX_PATTERN = 1000  # characters of a token_pattern in a file
 # Parameters of a CountVectorizer that a model file does not hold.
 _NOT_STORED = ("dtype", "input")
 
@@ -245,7 +245,7 @@ def vectorizer_of_words(
     return clone(vectorizer).set_params(vocabulary=list(words)).fit(())
 
 
-def rows_of_texts(X: Any, vectorizer: Any) -> Any:
+def as_counts(X: Any, vectorizer: Any) -> Any:
     """Return the word counts of texts as a model counts them, and other rows as they are.
 
     Parameters
@@ -276,13 +276,13 @@ def texts_of(documents: Iterable[Any]) -> list[str]:
     texts = list(documents)
     if not texts:
         raise DataError("there are no documents")
-    n_missing = sum(map(is_no_text, texts))
+    n_missing = sum(map(is_missing_text, texts))
     if n_missing:
         warnings.warn(
             f"{n_missing:,} of {len(texts):,} texts are missing (None, NaN or a number): they count as empty",
             stacklevel=2,
         )
-        texts = ["" if is_no_text(text) else text for text in texts]
+        texts = ["" if is_missing_text(text) else text for text in texts]
 
     for number, text in enumerate(texts):
         if not isinstance(text, str):
@@ -339,8 +339,8 @@ def vectorizer_fields(vectorizer: CountVectorizer) -> dict[str, Any]:
 def _is_too_long(option: str, value: Any) -> bool:
     """Return whether an option of a forged file could keep `predict` busy without end."""
     if option == "ngram_range":
-        return bool(value[1] > _LONGEST_NGRAM)
-    return option == "token_pattern" and len(value or "") > _LONGEST_PATTERN
+        return bool(value[1] > _MAX_NGRAM)
+    return option == "token_pattern" and len(value or "") > _MAX_PATTERN
 
 
 def vectorizer_of_fields(fields: Any, words: Sequence[str]) -> Any:
@@ -391,7 +391,7 @@ def are_texts(X: Any) -> bool:
     """Return whether ``X`` is a column of strings: a list, an array or a series of a dataframe library."""
     if isinstance(X, str):
         return True  # one string: `texts_of` says that it needs many
-    return is_column(X) and isinstance(next((v for v in X if not is_no_text(v)), None), str)
+    return is_column(X) and isinstance(next((v for v in X if not is_missing_text(v)), None), str)
 
 
 def is_column(X: Any) -> bool:
@@ -403,7 +403,7 @@ def is_column(X: Any) -> bool:
     return len(getattr(X, "shape", ())) == 1
 
 
-def is_no_text(value: Any) -> bool:
+def is_missing_text(value: Any) -> bool:
     """Return whether a value among texts stands for a missing one: None, NaN, ``pandas.NA`` or a number."""
     return value is None or isinstance(value, Real) or type(value).__name__ == "NAType"
 

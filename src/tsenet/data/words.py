@@ -52,8 +52,8 @@ _SPECIAL = re.compile(
 )
 
 # More marks in a row than any language has. Sorting them, a part of normalization, takes quadratic time.
-_MOST_MARKS = 30
-_LONG_RUN = re.compile(f"{_SPECIAL.pattern}{{{_MOST_MARKS}}}")
+_MAX_MARKS = 30
+_LONG_RUN = re.compile(f"{_SPECIAL.pattern}{{{_MAX_MARKS}}}")
 
 # Signs of one meaning become one; invisible characters inside words (soft hyphen, direction of writing) go.
 _SIGNS = str.maketrans(
@@ -226,7 +226,7 @@ def _normalized(document: str) -> str:
 
         # Two halfwidth marks of katakana are letters until they are normalized.
         document = regex.sub(
-            rf"([\p{{M}}\uff9e\uff9f]{{{_MOST_MARKS}}})[\p{{M}}\uff9e\uff9f]+", r"\1", document
+            rf"([\p{{M}}\uff9e\uff9f]{{{_MAX_MARKS}}})[\p{{M}}\uff9e\uff9f]+", r"\1", document
         )
     return unicodedata.normalize("NFKC", document).lower()
 

@@ -19,9 +19,9 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tsenet.data.blocks import Blocks, in_blocks
-from tsenet.data.shards import Partition, ShardFolder
+from tsenet.data.shards import Shard, ShardFolder
 from tsenet.data.table import Table
-from tsenet.data.text import are_texts, rows_of_texts, vectorizer_fields, vectorizer_of_fields
+from tsenet.data.text import are_texts, as_counts, vectorizer_fields, vectorizer_of_fields
 from tsenet.errors import DataError
 
 if TYPE_CHECKING:
@@ -100,14 +100,14 @@ def folder_of(blocks: Blocks) -> ShardFolder:
 
 
 def tables_of(X: Any, names: Sequence[str]) -> Iterator[Table]:
-    """The rows with the columns ``names``, a partition at a time; words are matched by name."""
+    """The rows with the columns ``names``, a shard at a time; words are matched by name."""
     with in_blocks(X) as blocks:
-        for _, table in partitions_of(folder_of(blocks), names):
+        for _, table in shards_of(folder_of(blocks), names):
             yield table
 
 
-def partitions_of(folder: ShardFolder, words: Sequence[str]) -> Iterator[tuple[Partition, Table]]:
-    """Each partition of a folder, and its documents with the model's columns; words are matched by name.
+def shards_of(folder: ShardFolder, words: Sequence[str]) -> Iterator[tuple[Shard, Table]]:
+    """Each shard of a folder, and its documents with the model's columns; words are matched by name.
 
     Raises
     ------
@@ -122,11 +122,11 @@ def partitions_of(folder: ShardFolder, words: Sequence[str]) -> Iterator[tuple[P
         (np.ones(len(known), np.int32), tuple(zip(*known, strict=True))),
         shape=(folder.n_columns, len(words)),
     )
-    for partition in folder.partitions:
-        table = folder.read(partition)
+    for shard in folder.shards:
+        table = folder.read(shard)
         if folder.names != tuple(words):
             table = Table.of(table.values @ of_model, words)
-        yield partition, table
+        yield shard, table
 
 
 # ---- estimators
@@ -186,7 +186,7 @@ class TableEstimator(SavedEstimator):
         check_is_fitted(self)
         if X is not None and are_texts(X):
             texts = X if texts is None else texts
-            X = rows_of_texts(X, self.vectorizer_)
+            X = as_counts(X, self.vectorizer_)
         write_report(path, self, X, y, texts=texts, **options)
 
     def __sklearn_tags__(self) -> Any:

@@ -27,7 +27,7 @@ from tsenet.data.blocks import in_blocks, is_outside_memory
 from tsenet.data.order import canonical_order, duplicate_groups, repeats_of
 from tsenet.data.scaling import Scaling, Weighting, unit_rows
 from tsenet.data.table import Table
-from tsenet.data.text import are_texts, count_words, rows_of_texts, vectorize, word_vectorizer
+from tsenet.data.text import are_texts, as_counts, count_words, vectorize, word_vectorizer
 from tsenet.errors import DataError, need_torch
 from tsenet.estimators import network_parts
 from tsenet.estimators.base import (
@@ -58,7 +58,7 @@ from tsenet.training.targets import (
     is_known,
     learn_targets,
     read_targets,
-    warn_of_marker,
+    warn_if_marker,
     warn_of_quantity,
 )
 
@@ -405,7 +405,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
 
         With ``reset``, the names of the columns and the kind of targets are learned from these rows.
         """
-        X = self._count_words(X, report) if reset else rows_of_texts(X, self.vectorizer_)
+        X = self._count_words(X, report) if reset else as_counts(X, self.vectorizer_)
         known = None if reset else getattr(self, "feature_names_in_", None)
         table = Table.of(X, columns=known)
         name = type(self).__name__
@@ -466,7 +466,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         if is_classifier(self):
             warn_of_quantity(given)
             if self.unlabeled is None:
-                warn_of_marker(given)
+                warn_if_marker(given)
         return self.targets_.encode(given)
 
     def _labelled(self, checked: CheckedRows) -> Examples:
@@ -515,7 +515,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
                 for table in tables_of(X, self.binary_rule_.names_in):
                     yield from self.network_inputs(table)
                 return
-            X = rows_of_texts(X, self.vectorizer_)
+            X = as_counts(X, self.vectorizer_)
         table = Table.of(X, columns=getattr(self, "feature_names_in_", None))
         check_columns(self, table)
         step = _SLAB if table.is_sparse and self.scaling_.centres else table.n_rows
@@ -1261,7 +1261,7 @@ def _labels_of(folder: ShardFolder, y: Any) -> Any:
         return y
     if not names or len(names) == folder.n_rows > 1:
         return y
-    parts = [folder.read_labels(partition, names) for partition in folder.partitions]
+    parts = [folder.read_labels(shard, names) for shard in folder.shards]
     columns = [np.concatenate([part[name] for part in parts]) for name in names]
     return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
 

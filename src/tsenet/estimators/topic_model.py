@@ -26,7 +26,7 @@ from tsenet._system.seeds import seed_sequence
 from tsenet.data.binary import BinaryRows, BinaryRule
 from tsenet.data.blocks import in_blocks, is_outside_memory
 from tsenet.data.table import Table
-from tsenet.data.text import are_texts, rows_of_texts, vectorize, word_vectorizer
+from tsenet.data.text import are_texts, as_counts, vectorize, word_vectorizer
 from tsenet.data.words import language_of, stop_words_of
 from tsenet.errors import DataError, count_of, listed
 from tsenet.estimators.base import (
@@ -1158,9 +1158,7 @@ class TopicModel(SavedEstimator):
         """Which words occur in documents; by default those of ``fit``."""
         check_is_fitted(self, "binary_rule_")
         if texts is not None:
-            table = Table.of(
-                rows_of_texts(texts, self.vectorizer_), columns=self.binary_rule_.names_in
-            )
+            table = Table.of(as_counts(texts, self.vectorizer_), columns=self.binary_rule_.names_in)
             return self.binary_rule_.apply(table)
         if self._rows is None:
             raise DataError("a model from a file holds no documents: give them as texts=")

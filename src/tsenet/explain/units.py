@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tsenet.data.binary import BinaryRule
 from tsenet.data.blocks import is_outside_memory
 from tsenet.data.table import Table
-from tsenet.data.text import rows_of_texts
+from tsenet.data.text import as_counts
 from tsenet.errors import DataError
 from tsenet.explain.affine import AffineNetwork
 from tsenet.network.inputs import Inputs
@@ -355,7 +355,7 @@ def table_for(model: Any, X: Any) -> Table:
         )
     if isinstance(X, str):
         raise DataError("expected many rows, got one text: give a list of texts")
-    rows = rows_of_texts(X, getattr(model, "vectorizer_", None))
+    rows = as_counts(X, getattr(model, "vectorizer_", None))
     return Table.of(rows, columns=rule_of(model).names_in)
 
 

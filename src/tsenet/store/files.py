@@ -31,10 +31,9 @@ _FORMAT = "tsenet-model"
 
 _MAX_BYTES = 16 * 2**30  # of a file
 _MAX_HEADER = 100_000_000  # bytes; the safetensors library reads no longer header either
-_MAX_DIMENSIONS = 8
-_MAX_CONTAINERS = (
-    500_000  # lists and objects in JSON: each takes 3 bytes of a file but 64 of memory
-)
+_MAX_DIMENSIONS = 8  # of an array; ours have at most 3
+# Lists and objects in JSON: each takes 3 bytes of a file but 64 of memory.
+_MAX_CONTAINERS = 500_000
 
 #: The array types that a file may hold, by their safetensors names.
 DTYPES: dict[str, np.dtype[Any]] = {
@@ -196,7 +195,7 @@ def _rebuilt(kind: str, meta: dict[str, Any], arrays: Arrays) -> Any:
 
 
 def _check_nothing_lost(obj: Storable, meta: dict[str, Any], arrays: Arrays) -> None:
-    """Refuse parts that hold something else than the object, saved again, would hold.
+    """Reject parts that do not round-trip: the object, saved again, must hold the same.
 
     The object may have more fields, such as parameters of a later version.
     """

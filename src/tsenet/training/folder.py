@@ -1,7 +1,7 @@
 """The documents of a folder of shards as a source of batches: rows that need not fit into memory.
 
 One pass over the folder finds what training has to know about all rows: in how many each word occurs, which rows are
-held out for validation, and a sample to compute the initial weights from. Every epoch then reads the partitions in
+held out for validation, and a sample to compute the initial weights from. Every epoch then reads the shards in
 another random order, through a buffer in which the rows are shuffled.
 """
 
@@ -28,7 +28,7 @@ from tsenet.training.targets import is_known
 _SAMPLE_ROWS = 50_000
 _VALIDATION_ROWS, _VALIDATION_SHARE = 50_000, 0.1  # at most
 _MIN_ROWS = 20  # with fewer labelled rows none are held out
-_BUFFER_ROWS = 1 << 17  # partitions are read until the buffer has this many
+_BUFFER_ROWS = 1 << 17  # shards are read until the buffer has this many
 
 
 class FolderRows:
@@ -62,7 +62,7 @@ class FolderRows:
     Raises
     ------
     DataError
-        If a partition cannot be read, or no row has a label.
+        If a shard cannot be read, or no row has a label.
     """
 
     def __init__(
@@ -86,8 +86,8 @@ class FolderRows:
         held_out = np.zeros(n_rows, bool)
         n_with = np.zeros(folder.n_columns, np.int64)
         held, sample = [], []
-        report.start("reading shards", len(folder.partitions))
-        for part in folder.partitions:
+        report.start("reading shards", len(folder.shards))
+        for part in folder.shards:
             counts: sp.csr_array = folder.read(part).values
             n_with += np.bincount(counts.indices, minlength=folder.n_columns)
             here = slice(part.start, part.start + part.n_rows)
@@ -118,9 +118,7 @@ class FolderRows:
     def batches(self, seed: int, epoch: int, n_batches: int) -> Iterator[Examples]:
         """Read the folder in another order and yield batches of shuffled rows, of about the same size."""
         rng = np.random.default_rng([seed, epoch])
-        waiting = [
-            self._folder.partitions[k] for k in rng.permutation(len(self._folder.partitions))
-        ]
+        waiting = [self._folder.shards[k] for k in rng.permutation(len(self._folder.shards))]
         values: Any = (
             None  # the buffer: rows, their numbers in the folder, and the order of those left
         )

@@ -331,7 +331,7 @@ def read_targets(y: Any, classification: bool, unlabeled: Any = None) -> ParsedT
     return _labels(given, missing) if several else _classes(given, missing)
 
 
-def warn_of_marker(given: ParsedTargets) -> None:
+def warn_if_marker(given: ParsedTargets) -> None:
     """Warn where −1 looks like scikit-learn's mark of a row without a label, but nobody said that it is one.
 
     That is: −1 is the most common class, and the others are two or more, none of them negative. The text
