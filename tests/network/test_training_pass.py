@@ -10,7 +10,7 @@ import torch
 from scipy.sparse import csr_array
 
 from tests.network.wirings import random_rows, random_wiring
-from tsenet.network.sparse_linear import batch_of
+from tsenet.network.sparse_linear import batch_of, step_generator
 from tsenet.network.training_pass import TrainingPass
 from tsenet.network.tsenet import TSENet
 
@@ -55,7 +55,7 @@ def test_outputs_and_gradients_equal_those_of_autograd(
         net, mine = network(**options), TrainingPass(network(**options))
         net.begin_step(5, step)
         expected = net(batch_of(x))
-        found = mine.forward(x, np.random.Generator(np.random.SFC64([5, step])))
+        found = mine.forward(x, step_generator(5, step))
         np.testing.assert_allclose(found, expected.detach().numpy(), rtol=1e-10, atol=1e-12)
 
         expected.backward(torch.from_numpy(SLOPE))

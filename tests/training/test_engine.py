@@ -80,20 +80,21 @@ class TestAdam:
         values = rng.normal(size=(40, 3))
         targets = rng.normal(size=40)
 
-        weight = torch.zeros(3, dtype=torch.float64)
-        state = AdamState.zeros([weight])
+        arrays: list[Any] = [np.zeros(3), torch.zeros(3, dtype=torch.float64)]
+        state = AdamState.zeros(arrays)
         w, m, v = np.zeros(3), np.zeros(3), np.zeros(3)
         for t in range(1, 30):
             rows = rng.choice(40, 8, replace=False)
             rate = 0.1 / t
             x, y = values[rows], targets[rows]
             gradient = 2 * x.T @ (x @ w - y) / 8
-            slope = torch.from_numpy(2 * x.T @ (x @ weight.numpy() - y) / 8)
-            take_adam_step([weight], [slope], state, rate)
+            slopes = [2 * x.T @ (x @ np.asarray(each) - y) / 8 for each in arrays]
+            take_adam_step(arrays, [slopes[0], torch.from_numpy(slopes[1])], state, rate)
             m = 0.9 * m + 0.1 * gradient
             v = 0.999 * v + 0.001 * gradient**2
             w = w - rate * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
-        np.testing.assert_allclose(weight.numpy(), w, rtol=1e-10)
+        for weight in arrays:
+            np.testing.assert_allclose(np.asarray(weight), w, rtol=1e-10)
         assert np.abs(w).min() > 1e-3
 
 

@@ -140,3 +140,22 @@ def activate_backward(scale: float, active: Array, gradient: Array, delta: Array
         own, above, found = active[i], gradient[i], delta[i]
         for j in range(own.size):
             found[j] = above[j] * factor if own[j] > 0 else 0
+
+
+@sum_kernel
+def adam_step(
+    gradient: Array, rate: float, growth: float, mean: Array, square: Array, weight: Array
+) -> None:
+    """Take Adam's step (Kingma & Ba 2015, algorithm 1), in place: all arrays are (P,).
+
+    ``rate`` and ``growth`` hold the corrections for means that started at 0: the rate over 1 - 0.9^t, and
+    1 / sqrt(1 - 0.999^t) of step t.
+    """
+    size = weight.dtype.type
+    new, new_square = size(0.1), size(0.001)  # shares of this step in the means
+    own_rate, own_growth, least = size(rate), size(growth), size(1e-8)
+    for i in range(weight.size):
+        slope = gradient[i]
+        mean[i] += new * (slope - mean[i])
+        square[i] += new_square * (slope * slope - square[i])
+        weight[i] -= own_rate * mean[i] / (np.sqrt(square[i]) * own_growth + least)

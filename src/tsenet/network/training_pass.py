@@ -147,6 +147,8 @@ class TrainingPass:
         layers = self._layers
         output, *linear_skip = self._outputs
 
+        ones = np.ones(self._n_rows, slope.dtype)  # sums over rows as products: faster than `sum`
+
         np.matmul(layers[output.below], slope, out=gradient[output.weight])
         slope.sum(axis=0, out=gradient[f"{output.name}.bias"])
         for block in linear_skip:
@@ -161,7 +163,7 @@ class TrainingPass:
                 continue
             own = delta[block.units]  # (S, B)
             _weight_gradient(layers[block.below], own, gradient[block.weight])
-            own.sum(axis=1, out=gradient[f"{block.name}.bias"])
+            np.matmul(own, ones, out=gradient[f"{block.name}.bias"])
             if block.below:
                 moved_of_level[block.below] = weight[block.weight] @ own
 
@@ -173,7 +175,7 @@ class TrainingPass:
                 zeros = np.zeros_like(layers[block.below])
                 below_gradient = moved_of_level.setdefault(block.below, zeros)
             _level_gradient(layers[block.below], block, weight, delta, gradient, below_gradient)
-            delta.sum(axis=1, out=gradient[f"{block.name}.bias"])
+            np.matmul(delta, ones, out=gradient[f"{block.name}.bias"])
 
     def _is_off(self, block: Block) -> bool:
         return self.skips_are_off and block.name.startswith("skips.")

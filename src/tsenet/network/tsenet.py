@@ -14,7 +14,14 @@ from torch import nn
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.initial_weights import draw_weights
 from tsenet.network.predictor import Predictor
-from tsenet.network.sparse_linear import Batch, DropoutMask, SparseBatch, SparseLinear, activated
+from tsenet.network.sparse_linear import (
+    Batch,
+    DropoutMask,
+    SparseBatch,
+    SparseLinear,
+    activated,
+    step_generator,
+)
 from tsenet.network.topology import Activation, NetworkOptions, Topology
 
 if TYPE_CHECKING:
@@ -182,7 +189,7 @@ class TSENet(nn.Module):
 
         Without it they follow torch's own random numbers.
         """
-        self._generator = np.random.Generator(np.random.SFC64([seed, step]))
+        self._generator = step_generator(seed, step)
 
     def forward(self, x: Batch) -> torch.Tensor:
         """Raw outputs (B, C) of a dense batch (B, D) or a sparse one."""

@@ -37,14 +37,17 @@ def divide_words(
     active = np.empty(n_topics, np.int64)
     for row in range(rows.start.size - 1):
         first, last = rows.start[row], rows.start[row + 1]
-        mixture[:] = 0.0
+        for k in range(n_topics):
+            mixture[k] = 0.0
         for e in range(first, last):
             word = rows.items[e]
             for k in range(n_topics):
                 mixture[k] += weight[word] * topic_of[word, k]
-        positive = np.flatnonzero(mixture)
-        n_active = positive.size
-        active[:n_active] = positive
+        n_active = 0
+        for k in range(n_topics):
+            if mixture[k] != 0.0:
+                active[n_active] = k
+                n_active += 1
         for step in range(n_steps):
             is_last = step == n_steps - 1
             for a in range(n_active):

@@ -430,6 +430,7 @@ def _occurrences(
     rows: BinaryRows, weight: Floats, counts: Floats, sparsity: float = _SPARSITY
 ) -> Floats:
     """One EM pass: expected occurrences of the words in the topics, given those of the last pass: (V, K)."""
+    counts = np.ascontiguousarray(counts)  # the kernel is compiled for one layout only
     of_word = counts.sum(axis=1, keepdims=True)
     topic_of = counts / np.maximum(of_word, 1e-12)
     given = counts + 0.01 * of_word / max(of_word.sum(), 1e-12)

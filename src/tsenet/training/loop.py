@@ -14,12 +14,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.optim.adam import adam
 
 from tsenet._system.threads import blas_threads, torch_threads
 from tsenet.errors import DivergenceError
+from tsenet.network import kernels
 from tsenet.network.inputs import Inputs
-from tsenet.network.sparse_linear import batch_of
+from tsenet.network.sparse_linear import batch_of, step_generator
 from tsenet.network.training_pass import TrainingPass
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress, as_progress
@@ -38,50 +38,44 @@ logger = logging.getLogger("tsenet.training")
 
 
 class AdamState(NamedTuple):
-    """Running means of the gradient and its square for each array of weights, and the number of steps taken."""
+    """Running means of the gradient and its square for each array of weights, and the number of steps taken.
 
-    means: list[Tensor]
-    squares: list[Tensor]
-    n_steps: list[Tensor]
+    The arrays are NumPy's on a CPU, torch's on other devices.
+    """
+
+    means: list[Any]
+    squares: list[Any]
+    n_steps: list[int]
 
     @classmethod
-    def zeros(cls, weights: Iterable[Tensor]) -> AdamState:
+    def zeros(cls, weights: Iterable[Any]) -> AdamState:
         """The state before the first step."""
         kept = list(weights)
-        means, squares = ([torch.zeros_like(weight) for weight in kept] for _ in range(2))
-        return cls(means, squares, [torch.tensor(0.0) for _ in kept])
+        means, squares = ([0 * weight for weight in kept] for _ in range(2))
+        return cls(means, squares, [0 for _ in kept])
 
 
 def take_adam_step(
-    weights: list[Tensor],
-    gradients: list[Tensor | None],
-    state: AdamState,
-    learning_rate: float,
-    is_cpu: bool = True,
+    weights: list[Any], gradients: list[Any], state: AdamState, learning_rate: float
 ) -> None:
-    """Take Adam's step along the gradients; the class `torch.optim.Adam` takes two seconds to import.
+    """Take Adam's step along the gradients.
 
     Weights that took no part in the step, those of skip groups that were off, have no gradient and stay as they are.
     """
-    each = zip(weights, gradients, *state, strict=True)
-    taking_part = [parts for parts in each if parts[1] is not None]
-    moved, slopes, means, squares, n_steps = map(list, zip(*taking_part, strict=True))
-    adam(
-        moved,
-        slopes,
-        means,
-        squares,
-        [],
-        n_steps,
-        fused=is_cpu or None,  # one pass over memory; the default takes many
-        amsgrad=False,
-        beta1=0.9,
-        beta2=0.999,
-        lr=learning_rate,
-        weight_decay=0.0,
-        eps=1e-8,
-        maximize=False,
-    )
+    for place, (weight, gradient) in enumerate(zip(weights, gradients, strict=True)):
+        if gradient is None:
+            continue
+        state.n_steps[place] += 1
+        n_steps, mean, square = state.n_steps[place], state.means[place], state.squares[place]
+        # the means start at 0: both are too small at first
+        rate = learning_rate / (1 - 0.9**n_steps)
+        growth = 1 / math.sqrt(1 - 0.999**n_steps)
+        if isinstance(weight, np.ndarray):
+            kernels.adam_step(gradient, rate, growth, mean, square, weight)
+        else:
+            mean.lerp_(gradient, 0.1)
+            square.lerp_(gradient.square(), 0.001)
+            weight.addcdiv_(mean, square.sqrt().mul_(growth).add_(1e-8), value=-rate)
 
 
 @dataclass(eq=False)
@@ -124,7 +118,7 @@ class Engine:
     def __post_init__(self, earlier: AdamState | None) -> None:
         self.net.to(self.device).train()
         self._pass = TrainingPass(self.net) if self.device == "cpu" else None
-        self._weights: list[Tensor] = list(self.net.parameters())
+        self._weights: list[Any] = [parameter.data for parameter in self.net.parameters()]
         if self._pass is not None:
             flat = self._pass.parameters
             self._weights = _in_two(flat.weights, flat.n_without_skips)
@@ -137,42 +131,39 @@ class Engine:
         ``step`` counts the steps of a run and chooses the dropout masks.
         """
         rows = batch.inputs.take(batch.rows, self.input_dropout, (self.seed << 32) + step)
-        gradients: list[Tensor | None]
+        gradients: list[Any]
         if self._pass is None:
             loss, gradients = self._by_autograd(rows, batch, step)
         else:
-            generator = np.random.Generator(np.random.SFC64([self.seed, step]))
+            generator = step_generator(self.seed, step)
             outputs = self._pass.forward(rows, generator)  # (B, C)
             loss, slope = self.loss.gradient(outputs, batch.targets, batch.weights)
             self._pass.backward(slope)
             gradients = [*self._gradients]
             if self._pass.skips_are_off:
                 gradients[1] = None
-        take_adam_step(self._weights, gradients, self.adam, learning_rate, self.device == "cpu")
+        take_adam_step(self._weights, gradients, self.adam, learning_rate)
         return loss
 
-    def _by_autograd(
-        self, rows: Any, batch: Examples, step: int
-    ) -> tuple[float, list[Tensor | None]]:
+    def _by_autograd(self, rows: Any, batch: Examples, step: int) -> tuple[float, list[Any]]:
         """Loss and gradients on other devices."""
         self.net.begin_step(self.seed, step)
         outputs: Tensor = self.net(batch_of(rows).to(self.device))  # (B, C)
         found = outputs.detach().cpu().numpy()
         loss, slope = self.loss.gradient(found, batch.targets, batch.weights)
-        for parameter in self._weights:
+        for parameter in self.net.parameters():
             parameter.grad = None
         outputs.backward(torch.from_numpy(slope).to(self.device))  # type: ignore[no-untyped-call]  # torch's
-        return loss, [parameter.grad for parameter in self._weights]
+        return loss, [parameter.grad for parameter in self.net.parameters()]
 
     def outputs(self, inputs: Inputs, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Outputs (n, C) of some rows of a table, without dropout; computed on the CPU."""
         return self.net.predictor().outputs(inputs, rows, self.n_jobs)
 
 
-def _in_two(flat: NDArray[Any], n_first: int) -> list[Tensor]:
+def _in_two(flat: NDArray[Any], n_first: int) -> list[NDArray[Any]]:
     """The parameters of a network without its skip groups, and those of the skip groups, if there are any."""
-    parts = [flat[:n_first], flat[n_first:]]
-    return [torch.from_numpy(part) for part in parts if part.size]
+    return [part for part in (flat[:n_first], flat[n_first:]) if part.size]
 
 
 # ---- epochs

@@ -55,6 +55,10 @@ class _EntryLoss(Loss):
         if column.shape != outputs.shape:  # never broadcast, which would hide a mistake
             raise ValueError(f"targets of shape {targets.shape} do not fit outputs {outputs.shape}")
         known = ~np.isnan(column)
+        if weights is None and known.all():  # the usual case, in half of the time
+            losses, slope = self._entries(outputs, column)
+            n_targets = max(column.size, 1)
+            return float(losses.sum()) / n_targets, np.asarray(slope / n_targets, outputs.dtype)
         weight = known if weights is None else known * weights.reshape(len(weights), -1)
         total = float(weight.sum()) or 1.0
         losses, slope = self._entries(outputs, np.where(known, column, 0.0))
@@ -118,19 +122,23 @@ class MulticlassLoss(Loss):
         self, outputs: Floats, targets: NDArray[Any], weights: NDArray[Any] | None = None
     ) -> tuple[float, Floats]:
         """Mean loss and its derivative."""
-        share: NDArray[Any] = targets
+        # Everything is (C, n): sums over few classes are several times as fast down the columns.
         if targets.ndim == 1:  # all zeros where the class is unknown
-            share = np.asarray(targets[:, None] == np.arange(self.n_outputs), outputs.dtype)
+            numbers = np.arange(self.n_outputs)[:, None]
+            share = np.asarray(targets == numbers, outputs.dtype)
+        else:
+            share = np.ascontiguousarray(targets.T)
         if weights is not None:
-            share = share * weights[:, None]
-        of_row = share.sum(axis=1, keepdims=True)
+            share = share * weights
+        of_row = share.sum(axis=0)
         total = float(of_row.sum()) or 1.0
-        below = outputs - outputs.max(axis=1, keepdims=True)  # ≤ 0: no overflow
+        below = np.ascontiguousarray(outputs.T)
+        below = below - below.max(axis=0)  # ≤ 0: no overflow
         odds = np.exp(below)
-        sums = odds.sum(axis=1, keepdims=True)
+        sums = odds.sum(axis=0)
         mean = (np.vdot(of_row, np.log(sums)) - np.vdot(share, below)) / total
-        slope = odds * (of_row / sums) - share
-        return float(mean), np.asarray(slope / total, outputs.dtype)
+        slope = (odds * (of_row / sums) - share) / total
+        return float(mean), np.asarray(slope.T, outputs.dtype, order="C")
 
     def predict(self, outputs: Floats) -> NDArray[np.float64]:
         """P(class) of every class: (n, C)."""

@@ -106,6 +106,32 @@ def _column_score(metric: str, true: Floats, found: Floats, weights: Any) -> flo
     return sign * float(function(true, found, sample_weight=weights))
 
 
+def r2_of_draws(true: Floats, found: Floats, draws: NDArray[np.int64]) -> Floats:
+    """Mean R² of the columns (n, C) for each draw of rows (draws, n), as `r2_score` has it; NaN if none is defined.
+
+    From sums over each draw, for all draws at once: scikit-learn's function takes .2 milliseconds for each.
+    """
+    columns = []
+    for c in range(true.shape[1]):
+        known = ~np.isnan(true[:, c])
+        centred = np.where(known, true[:, c] - true[known, c].mean() if known.any() else 0.0, 0.0)
+        error = np.where(known, true[:, c] - found[:, c], 0.0)
+        n_known, total, square, missed = (
+            part[draws].sum(axis=1) for part in (known, centred, centred**2, error**2)
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = square - total**2 / n_known
+            score = 1 - missed / spread
+        varies = spread > 1e-12 * square
+        constant = np.where(missed == 0, 1.0, 0.0)  # as scikit-learn has it
+        score = np.where(varies, score, constant)
+        columns.append(np.where(n_known < 2, np.nan, score))
+    table = np.array(columns)  # (C, draws)
+    n_defined = np.count_nonzero(~np.isnan(table), axis=0)
+    mean: Floats = np.nansum(table, axis=0) / np.where(n_defined, n_defined, np.nan)
+    return mean
+
+
 class HeldOut(NamedTuple):
     """Examples rows, and outputs for them by models that had not seen them."""
 
@@ -190,8 +216,7 @@ def cross_validated_score(targets: Targets, held: HeldOut) -> CrossValidatedScor
         if not np.isfinite(value):
             return None
         draws = np.random.default_rng(0).integers(n, size=(_DRAWS, n))
-        scores = [_mean_over_columns("r2", columns[draw], outputs[draw], None) for draw in draws]
-        low, high = np.nanquantile(scores, [0.025, 0.975])
+        low, high = np.nanquantile(r2_of_draws(columns, outputs, draws), [0.025, 0.975])
         return CrossValidatedScore(
             "r2", value, float(low), float(high), n, held.scored, held.unseen_share
         )
