@@ -169,6 +169,16 @@ class TestResults:
         )
         assert len(piped.stdout.splitlines()) <= 3
 
+    def test_addresses_are_words_only_if_asked(self, out: Path, tmp_path: Path) -> None:
+        texts = [f"{text} see www.goal.org @team" for text in make_documents(120)]
+        pd.DataFrame({"text": texts}).to_csv(tmp_path / "news.csv", index=False)
+        command = ("topics", tmp_path / "news.csv", "--quiet", "--no-explorer", "--force")
+        for options, known in ((), False), (("--keep-urls",), True), (("--words", "99"), False):
+            fine(*command, *options, "--out", out)
+            assert ("team" in tsenet.load(out / "model.tsenet").vocabulary_) is known
+        fine(*command, "--words", "99", "--keep-urls", "--out", out)
+        assert "www" in tsenet.load(out / "model.tsenet").vocabulary_
+
     def test_seed_words_of_a_file(self, data: Path, out: Path, tmp_path: Path) -> None:
         (tmp_path / "config.toml").write_text('[topics.seed-words]\nstate = ["senate", "ballot"]\n')
         given = ("topics", data, "--text", "body", "--no-explorer", *QUICK_TOPICS)

@@ -662,3 +662,18 @@ def test_print_shows_the_tree(four_subjects: list[str]) -> None:
         (line,) = (line for line in text.splitlines() if line.endswith(f"  {row.id}"))
         assert row.label in line
         assert line.startswith(("├─ ", "└─ ")) is (row.level == 1)
+
+
+def test_addresses_are_words_only_if_asked(four_subjects: list[str], tmp_path: Path) -> None:
+    texts = [f"From: joe@mail.org\nDate: today\n\n{text} #fun @joe" for text in four_subjects]
+    model = TopicModel().fit(texts)
+    assert set(model.vocabulary_) == set(" ".join(four_subjects).split())
+    model.save(tmp_path / "m.tsenet")
+    loaded = tsenet.load(tmp_path / "m.tsenet")
+    np.testing.assert_array_equal(
+        loaded.transform(texts).toarray(), model.transform(texts).toarray()
+    )
+    kept = TopicModel(keep_urls=True).fit(texts)
+    assert {"mail", "fun", "joe", "today"} <= set(kept.vocabulary_)
+    with pytest.raises(ValueError, match=r"keep_urls.*must be"):
+        TopicModel(keep_urls="no").fit(texts)

@@ -27,7 +27,7 @@ _FILES = ("topics.html", "topics.md", "topics.json", "documents.csv", "model.tse
 _MOST_LINES = 40  # of the tree of topics that a terminal shows
 # Options of columns and of words.
 _OF_COLUMNS = ("text", "id_column", "along", "encoding", "no_header", "max_size")
-_OF_WORDS = ("words", "stop_words")
+_OF_WORDS = ("words", "stop_words", "keep_urls")
 
 
 def topics(
@@ -77,6 +77,12 @@ def topics(
     ] = None,
     words: cli.Words = None,
     stop_words: cli.StopWords = None,
+    keep_urls: Annotated[
+        bool,
+        typer.Option(
+            "--keep-urls", help="Count words of addresses, @names, #hashtags and mail headers too."
+        ),
+    ] = False,
     no_explorer: Annotated[
         bool,
         typer.Option("--no-explorer", help="Do not write topics.html, which quotes documents."),
@@ -194,6 +200,8 @@ def _new_model(
     given = context.params
     parameters: dict[str, Any] = {"random_state": given["seed"]}
     parameters |= cli.read_settings(context, given["settings"], _MODEL, cli.WORDS)
+    if given["keep_urls"]:
+        parameters["keep_urls"] = True
     vectorizer = cli.vectorizer_of(parameters, given["words"], given["stop_words"], _MODEL)
     parameters |= cli.typed(
         vectorizer=vectorizer,

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from tsenet.data.addresses import PREPROCESSORS, without_addresses
 from tsenet.data.table import Table, has_surrogate, surrogate_in
 from tsenet.data.words import (
     TOKENIZERS,
@@ -49,6 +50,7 @@ def word_vectorizer(
     max_df: float = 1.0,
     ngrams: int = 1,
     tokenizer: str = "unicode",
+    keep_urls: bool = True,
 ) -> CountVectorizer:
     """Return a ``CountVectorizer`` that splits text of any script into words, as :func:`tsenet.data.words_of` does.
 
@@ -70,6 +72,8 @@ def word_vectorizer(
         ``"unicode"``: :func:`tsenet.data.words_of`. ``"chinese"`` and ``"japanese"``: the same, but these languages are
         split with the dictionary of jieba or janome; ``"unicode"`` becomes one of these when it is fitted to such
         texts, if the package is installed. ``"whitespace"``: for text that is already split into words.
+    keep_urls : bool, default=True
+        Whether words of web and mail addresses, names of accounts (``@name``), hashtags and headers of mail count.
 
     Returns
     -------
@@ -98,6 +102,7 @@ def word_vectorizer(
         )
 
     vectorizer = CountVectorizer(
+        preprocessor=None if keep_urls else without_addresses,
         tokenizer=TOKENIZERS.get(tokenizer),
         token_pattern=r"\S+" if tokenizer == "whitespace" else None,
         max_features=n_words,
@@ -318,9 +323,12 @@ def vectorizer_fields(vectorizer: CountVectorizer) -> dict[str, Any]:
             f"a model file cannot hold a {type(vectorizer).__name__}, only a CountVectorizer: use pickle instead"
         )
 
-    names: dict[Any, str] = {function: name for name, function in TOKENIZERS.items()}
+    names: dict[Any, str] = {
+        function: name for name, function in (TOKENIZERS | PREPROCESSORS).items()
+    }
     fields = vectorizer.get_params()
-    fields["tokenizer"] = names.get(vectorizer.tokenizer, vectorizer.tokenizer)
+    for option in ("preprocessor", "tokenizer"):
+        fields[option] = names.get(fields[option], fields[option])
     fields["vocabulary"] = vectorizer.vocabulary is not None
     for name in _NOT_STORED:
         del fields[name]
@@ -368,6 +376,7 @@ def vectorizer_of_fields(fields: Any, words: Sequence[str]) -> Any:
         raise DataError("the vocabulary must be one or more different words")
     options = {
         **fields,
+        "preprocessor": PREPROCESSORS.get(fields["preprocessor"], fields["preprocessor"]),
         "tokenizer": TOKENIZERS.get(fields["tokenizer"], fields["tokenizer"]),
         "vocabulary": list(words) if fields["vocabulary"] else None,
     }

@@ -81,9 +81,11 @@ class TopicModel(SavedEstimator):
         Words to leave out, as for :func:`tsenet.data.word_vectorizer`; None or "none" keeps all.
     min_documents : int, default=2
         Leave out words that occur in fewer documents.
+    keep_urls : bool, default=False
+        Whether words of web and mail addresses, names of accounts (``@name``), hashtags and headers of mail count.
     vectorizer : CountVectorizer or None, default=None
         Any other choice of words, such as n-grams: scikit-learn's own, or :func:`tsenet.data.word_vectorizer`. The
-        three parameters above then have no effect.
+        four parameters above then have no effect.
     seed_words : mapping of str to list of str, or list of lists of str, optional
         Guided topics: words that start one topic of level 1, at least two for each. The keys of a mapping become
         the labels of these topics, which are always shown. The other topics are found as usual.
@@ -145,6 +147,7 @@ class TopicModel(SavedEstimator):
     _parameter_constraints = {  # noqa: RUF012
         "n_words": [POSITIVE, None],
         "min_documents": [POSITIVE],
+        "keep_urls": ["boolean"],
         "top_words": [POSITIVE],
         "levels": ["array-like", None],
         "n_topics": [POSITIVE, None],
@@ -171,6 +174,7 @@ class TopicModel(SavedEstimator):
         n_words: int | None = 10_000,
         stop_words: Any = "english",
         min_documents: int = 2,
+        keep_urls: bool = False,
         vectorizer: CountVectorizer | None = None,
         seed_words: Mapping[str, Sequence[str]] | Sequence[Sequence[str]] | None = None,
         top_words: int = 10,
@@ -184,6 +188,7 @@ class TopicModel(SavedEstimator):
         self.n_words = n_words
         self.stop_words = stop_words
         self.min_documents = min_documents
+        self.keep_urls = keep_urls
         self.vectorizer = vectorizer
         self.seed_words = seed_words
         self.top_words = top_words
@@ -285,7 +290,10 @@ class TopicModel(SavedEstimator):
 
     def _counted(self, texts: Any, stop_words: Any) -> tuple[CountVectorizer, Table]:
         vectorizer = word_vectorizer(
-            n_words=self.n_words, stop_words=stop_words, min_documents=self.min_documents
+            n_words=self.n_words,
+            stop_words=stop_words,
+            min_documents=self.min_documents,
+            keep_urls=self.keep_urls,
         )
         return vectorizer, vectorize(texts, vectorizer, progress=self.progress)
 
