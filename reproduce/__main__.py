@@ -54,6 +54,11 @@ def parser_of_commands() -> argparse.ArgumentParser:
         _add_changes(study)
         study.add_argument("--runs", type=Path, help="file of the stored runs")
         study.add_argument("--quick", action="store_true", help="few rows, one seed, in minutes")
+    labelling = commands.add_parser(
+        "labelling", help="measure what is not stored of 15 minutes of labelling, print and draw it"
+    )
+    labelling.add_argument("--data", help="only these sets, separated by commas")
+    labelling.add_argument("--seeds", type=int, default=3, help="number of seeds")
     figures = commands.add_parser("figures", help="draw the pictures of the stored runs")
     figures.add_argument("--runs", type=Path, default=RUNS, help="file of the stored runs")
     table = commands.add_parser("table", help="print a table, e.g. `table few-labels 100`")
@@ -175,6 +180,18 @@ def _table(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def _labelling(chosen: argparse.Namespace) -> int:
+    """Measure what is not stored of the time of labelling, print the table and draw the picture."""
+    from reproduce import labelling
+
+    names = chosen.data.split(",") if chosen.data else labelling.DATA_SETS
+    for name in names:
+        _named(name, dict.fromkeys(labelling.DATA_SETS), "data set for labelling")
+    labelling.run(names, chosen.seeds)
+    print(f"\n{labelling.table()}\n\nwrote {labelling.draw()}")
+    return 0
+
+
 def _figures(chosen: argparse.Namespace) -> int:
     from reproduce.pictures import write_pictures
 
@@ -242,6 +259,7 @@ _PRINTED = {
 _COMMANDS = {
     "run": _run,
     **dict.fromkeys(STUDIES, _study),
+    "labelling": _labelling,
     "figures": _figures,
     "table": _table,
     "list": _list,

@@ -100,6 +100,14 @@ def _serve(
         server_header=False,
         timeout_graceful_shutdown=1,
     )
+
+    class Server(uvicorn.Server):
+        """Ends at once: the requests that wait for a change are answered first."""
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            service.end()
+            await super().shutdown(sockets)
+
     # uvicorn ends in order at these signals, and raises them again for those who were there before.
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     for number in before:
@@ -112,7 +120,7 @@ def _serve(
         with contextlib.suppress(webbrowser.Error):
             webbrowser.open(address)
     try:
-        uvicorn.Server(config).run(sockets=[listener])
+        Server(config).run(sockets=[listener])
     finally:
         workspace.close()
         for number, handler in before.items():

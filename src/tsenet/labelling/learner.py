@@ -149,7 +149,7 @@ class TrainingLabels:
     ----------
     texts : int64 (n,)
         The texts that have a label.
-    classes : list of tuple of str, length n
+    classes : sequence of tuple of str, length n
         Their classes, by id.
     weights : float64 (n,)
         1 where the text itself was labelled, less where its topic was.
@@ -160,7 +160,7 @@ class TrainingLabels:
     """
 
     texts: Ints
-    classes: list[tuple[str, ...]]
+    classes: Sequence[tuple[str, ...]]
     weights: Floats
     ids: list[str]
     several: bool
@@ -168,7 +168,7 @@ class TrainingLabels:
     def take(self, chosen: NDArray[Any]) -> TrainingLabels:
         """Some of the labels."""
         chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
-        classes = [self.classes[i] for i in chosen]
+        classes = [self.classes[i] for i in chosen.tolist()]
         return TrainingLabels(
             self.texts[chosen], classes, self.weights[chosen], self.ids, self.several
         )

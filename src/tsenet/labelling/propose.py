@@ -8,6 +8,7 @@ another class than the labels of their topic say.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
@@ -30,6 +31,7 @@ _PURE, _READ = (
 )  # share of a topic's labels that agree, and how many there must be, to label all of it
 
 Ints = NDArray[np.int64]
+Labels = Mapping[int, tuple[str, ...]]  # the classes of labelled texts
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def propose(
     closed: NDArray[np.bool_],
     order: Ints,
     topics: Topics,
-    labels: dict[int, tuple[str, ...]],
+    labels: Labels,
     prediction: Prediction | None = None,
 ) -> list[Proposal]:
     """Choose texts to label next.
@@ -67,7 +69,7 @@ def propose(
     order : int64 (N,)
         All texts in the random order in which the random share is drawn.
     topics : Topics
-    labels : dict of int to tuple of str
+    labels : mapping of int to tuple of str
         The classes of labelled texts.
     prediction : Prediction, optional
         Of the last model.
@@ -93,8 +95,8 @@ def propose(
 
 
 def _typical(
-    closed: NDArray[np.bool_], rank: Ints, topics: Topics, labels: dict[int, tuple[str, ...]]
-) -> Any:
+    closed: NDArray[np.bool_], rank: Ints, topics: Topics, labels: Labels
+) -> Iterator[Proposal]:
     """A typical text of each topic of level 1 without a label, largest topics first."""
     seen = {int(topics.main[i]) for i in labels}
     size = np.bincount(topics.main[topics.main >= 0], minlength=len(topics.ids))
@@ -110,9 +112,9 @@ def _typical(
 def _doubtful(
     closed: NDArray[np.bool_],
     topics: Topics,
-    labels: dict[int, tuple[str, ...]],
+    labels: Labels,
     prediction: Prediction | None,
-) -> Any:
+) -> Iterator[Proposal]:
     """In turn: a text of which the model is unsure, and one that it puts into another class than its topic."""
     if prediction is None:
         return
@@ -128,9 +130,9 @@ def _doubtful(
 def _contrary(
     closed: NDArray[np.bool_],
     topics: Topics,
-    labels: dict[int, tuple[str, ...]],
+    labels: Labels,
     prediction: Prediction,
-) -> Any:
+) -> Iterator[Proposal]:
     """Texts of which the model is sure, against the labels of their topic; one of each topic."""
     best = prediction.shares.argmax(axis=1)
     for topic, (chosen, share, n) in class_of_topics(topics, labels).items():
@@ -143,9 +145,7 @@ def _contrary(
             yield Proposal(int(texts[surest]), "disagreement")
 
 
-def class_of_topics(
-    topics: Topics, labels: dict[int, tuple[str, ...]]
-) -> dict[int, tuple[str, float, int]]:
+def class_of_topics(topics: Topics, labels: Labels) -> dict[int, tuple[str, float, int]]:
     """Of each topic of level 1 with labels: the most frequent class, its share of the labels, and their number."""
     counts: dict[int, Counter[str]] = {}
     for text, ids in labels.items():
@@ -158,7 +158,7 @@ def class_of_topics(
     return found
 
 
-def pure_topics(topics: Topics, labels: dict[int, tuple[str, ...]]) -> dict[int, str]:
+def pure_topics(topics: Topics, labels: Labels) -> dict[int, str]:
     """Topics of which enough texts were labelled, nearly all alike: a weak label for the whole topic is worth it."""
     return {
         topic: chosen

@@ -88,6 +88,7 @@ class Service:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: set[asyncio.Event] = set()
         self._is_exporting = threading.Lock()
+        self._has_ended = False
         workspace.changed = self._wake
 
     # ---- what windows ask for
@@ -99,7 +100,7 @@ class Service:
         change = asyncio.Event()
         self._waiting.add(change)
         try:
-            if self.workspace.version == known:
+            if self.workspace.version == known and not self._has_ended:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(change.wait(), _SECONDS_TO_WAIT)
         finally:
@@ -153,6 +154,11 @@ class Service:
             raise RefusedError(409, "the files are being written")
         threading.Thread(target=self._export, name="export", daemon=True).start()
         return JSONResponse({"stage": "Begun"})
+
+    def end(self) -> None:
+        """Answer the requests that wait for a change, since there will be none."""
+        self._has_ended = True
+        self._set_all()
 
     # ---- private
 
