@@ -92,7 +92,7 @@ def test_flags_of_the_callers_matrix_are_not_used() -> None:
     [([0, 1, 2], [2, 3]), ([0, 1, 2], [-1, 2]), ([0, 1, 1, 3], [2, 1, 1]), ([0, 2, 1, 2], [0, 1])],
 )
 def test_validate(indptr: list[int], indices: list[int]) -> None:
-    with pytest.raises(DataError, match="column indices must be within 0..2"):
+    with pytest.raises(DataError, match=r"column indices must be within 0\.\.2"):
         BinaryRows(np.array(indptr), np.array(indices, np.int32), 3).validate()
 
 

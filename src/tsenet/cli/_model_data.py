@@ -212,16 +212,17 @@ def target_of(
             f"{label} holds numbers, but not in {len(not_numbers):,} of {len(labels):,} rows, such as "
             f"{quoted(not_numbers.iloc[0])}: correct these cells or leave them blank; or give --task classification"
         )
-    if task == "regression" or (
-        task == "auto" and not_numbers.empty and (has_many_values or not are_integers)
-    ):
+
+    looks_continuous = not_numbers.empty and (has_many_values or not are_integers)
+    if task == "regression" or (task == "auto" and looks_continuous):
         return _target_numbers(file, names, unlabeled), False
     if labels.nunique() == 1:
         raise DataError(f"{label} holds only one class, {quoted(labels.iloc[0])}: give two or more")
-    digits = labels.str.removesuffix(".0")  # which pandas writes where a column has blank cells
-    if (
-        are_integers and (digits == numbers[labels.index].map("{:.0f}".format)).all()
-    ):  # "007" is a name
+
+    # Classes that are plain integers become integers; "007" is a name. pandas writes 1.0 where a column has blanks.
+    digits = labels.str.removesuffix(".0")
+    written = numbers[labels.index].map("{:.0f}".format)
+    if are_integers and (digits == written).all():
         texts = numbers.map(int, na_action="ignore").astype(object).where(texts.notna(), None)
 
     return np.array(texts.tolist(), object if len(labels) < len(texts) else None), True

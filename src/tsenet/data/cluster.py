@@ -18,7 +18,7 @@ from tsenet.progress import Progress
 __all__ = ["Cluster"]
 
 AHEAD = 4  # items per worker that are submitted before the first result is taken
-CONNECT_SECONDS = "30s"
+CONNECT_SECONDS = "30s"  # until a scheduler must have answered
 # After this long without a finished task, look whether workers are being restarted.
 LOOK_SECONDS = 2.0
 # Restarts of workers that were over their memory limit, without a finished task in between.

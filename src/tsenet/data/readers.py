@@ -46,7 +46,7 @@ _OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, "
 _FORMAT = re.compile(r"(\.(csv|tsv|jsonl|ndjson|json|txt))(\.gz|\.xz|\.bz2)?$|\.(parquet|pq)$")
 
 _STDIN = Path("-")
-_CHUNK_ROWS = 4096
+_CHUNK_ROWS = 4096  # read and checked at a time
 _MISSING_MARKS = {"na", "n/a", "#n/a", "nan", "null", "none", "?", "-", ".", "\\n"}
 # Delimiters of csv files, the most usual first, and the number of characters from which the format is inferred.
 _DELIMITERS = (",", ";", "\t", "|")
@@ -119,9 +119,8 @@ class DataFile:
         ['cat', 'dog']
         """
         labels = self.columns.columns
-        if name not in labels or not isinstance(
-            labels.get_loc(name), int
-        ):  # absent, or there twice
+        is_absent = name not in labels
+        if is_absent or not isinstance(labels.get_loc(name), int):  # or there twice
             _check_columns([name], list(labels), self.path)
         cells = self.columns[name].astype(object)
         return cells.where(cells.notna() & (cells != ""), None)

@@ -299,8 +299,8 @@ class Table:
         >>> Table.of([[1], [2], [3]]).take([2, 0]).values.tolist()
         [[3], [1]]
         """
-        chosen = rows if isinstance(rows, slice) else np.arange(self.n_rows)[rows]
-        return Table(self.values[chosen], self.names, self.levels, self.named)
+        selected = rows if isinstance(rows, slice) else np.arange(self.n_rows)[rows]
+        return Table(self.values[selected], self.names, self.levels, self.named)
 
     def __repr__(self) -> str:
         rows = f"{self.n_rows} rows × {self.n_columns} columns"
@@ -477,12 +477,11 @@ def _checked_csr(matrix: Any) -> Any:
         checked = _COMPRESSED[matrix.format]((matrix.data, indices, indptr), shape=matrix.shape)
         checked.check_format(full_check=True)
     else:
-        if (
-            matrix.format == "dia"
-        ):  # scipy trusts the offsets: it would read past the end of the data
+        if matrix.format == "dia":
+            # scipy trusts the offsets: it would read past the end of the data
             offsets = np.asarray(matrix.offsets)
-            inside = (offsets > -matrix.shape[0]) & (offsets < matrix.shape[1])
-            diagonals = (matrix.data[inside], offsets[inside].astype(np.int32))
+            is_inside = (offsets > -matrix.shape[0]) & (offsets < matrix.shape[1])
+            diagonals = (matrix.data[is_inside], offsets[is_inside].astype(np.int32))
             matrix = sp.dia_array(diagonals, shape=matrix.shape)
         elif matrix.format == "lil" and [*map(len, matrix.rows)] != [*map(len, matrix.data)]:
             raise ValueError("rows and data have different lengths")
@@ -504,15 +503,19 @@ def is_canonical(matrix: Any) -> bool:
     indices = matrix.indices
     indptr = matrix.indptr
     n_rows, n_columns = matrix.shape
+
+    # Types and lengths, and rows that follow each other.
     if not indices.dtype == indptr.dtype == np.int32 or indptr.shape != (n_rows + 1,):
         return False
     if not data.shape == indices.shape == (indptr[-1],):
         return False
     if indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
         return False
+
+    # Columns ascend within each row, and exist.
     ascends = indices[1:] > indices[:-1]
-    first = indptr[(indptr > 0) & (indptr < indices.size)]  # of each row but the first
-    ascends[first - 1] = True
+    row_starts = indptr[(indptr > 0) & (indptr < indices.size)]
+    ascends[row_starts - 1] = True  # the step from one row to the next
     in_range = indices.size == 0 or (indices.min() >= 0 and indices.max() < n_columns)
     return bool(in_range and ascends.all())
 
@@ -571,8 +574,8 @@ def _frame_values(
     """
     import narwhals as nw
 
-    own_names = names or default_names(int(frame.shape[1]))
-    _check_names(own_names, int(frame.shape[1]))  # before narwhals raises its own error
+    column_names = names or default_names(int(frame.shape[1]))
+    _check_names(column_names, int(frame.shape[1]))  # before narwhals raises its own error
     if 0 in frame.shape:
         return np.empty(frame.shape), names, None
 
@@ -580,18 +583,18 @@ def _frame_values(
         if all(_is_sparse(dtype) for dtype in frame.dtypes):
             return _native_numbers(canonical_csr(frame.sparse.to_coo())), names, None
         # narwhals needs unique string labels; set_axis does not copy the data.
-        frame = frame.set_axis(own_names, axis=1)
+        frame = frame.set_axis(column_names, axis=1)
 
     table = nw.from_native(frame, eager_only=True)
     label = _labeller(names)
-    dates = None if training is None else date_columns(own_names, training)
+    dates = None if training is None else date_columns(column_names, training)
     if not dates and all(dtype.is_integer() or dtype.is_float() for dtype in table.schema.values()):
         values = table.to_numpy()
         if values.dtype.kind in "fiu":
             return _native_numbers(values), names, None
 
     columns: dict[str, tuple[npt.NDArray[Any], Levels]] = {}
-    for j, name in enumerate(own_names):
+    for j, name in enumerate(column_names):
         series = table.get_column(table.columns[j])
         try:
             days = _days_of(series, label(j), None if dates is None else name in dates)
@@ -601,10 +604,12 @@ def _frame_values(
         except UnicodeEncodeError as error:
             raise DataError(f"{label(j)} {surrogate_in(error.object)}") from error
 
-        for part, numbers in _numbers_of_days(name, days).items():
-            if part in own_names:
-                raise DataError(f"{label(j)} holds dates, which become {part!r}: rename this one")
-            columns[part] = numbers, None
+        for derived, numbers in _numbers_of_days(name, days).items():
+            if derived in column_names:
+                raise DataError(
+                    f"{label(j)} holds dates, which become {derived!r}: rename this one"
+                )
+            columns[derived] = numbers, None
 
     arrays, levels = zip(*columns.values(), strict=True)
     values = np.empty((len(table), len(arrays)), dtype=np.result_type(*arrays), order="F")
@@ -612,7 +617,7 @@ def _frame_values(
         values[:, j] = array
 
     converted = tuple(columns)
-    return _native_numbers(values), names if converted == own_names else converted, levels
+    return _native_numbers(values), names if converted == column_names else converted, levels
 
 
 def _is_sparse(dtype: Any) -> bool:
@@ -629,8 +634,8 @@ def _numbers_or_codes(series: Any, label: str) -> tuple[npt.NDArray[Any], Levels
     values = series.to_numpy()
     is_category = dtype in (nw.Categorical, nw.Enum)
     if not is_category and values.dtype.kind in "fiub":
-        known = ~series.is_null().to_numpy()
-        return (values if known.all() else np.where(known, values, np.nan)), None
+        is_known = ~series.is_null().to_numpy()
+        return (values if is_known.all() else np.where(is_known, values, np.nan)), None
 
     readable = is_category or dtype in (nw.String, nw.Object, nw.Unknown, nw.Boolean)
     if not readable and not dtype.is_numeric():

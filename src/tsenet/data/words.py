@@ -198,10 +198,10 @@ TOKENIZERS = {"unicode": words_of, "chinese": chinese_words, "japanese": japanes
 def _segmented_words(document: str, load: Callable[[], Callable[[str], list[str]]]) -> list[str]:
     text = _normalized(document)
     words: list[str] = []
-    for k, part in enumerate(
-        _patterns()[2].split(text)
-    ):  # every second part is Chinese or Japanese
-        words += load()(part) if k % 2 else words_of(part)
+    runs = _patterns()[2].split(text)
+    for k, run in enumerate(runs):
+        is_east_asian = k % 2  # every second run is Chinese or Japanese
+        words += load()(run) if is_east_asian else words_of(run)
     return words
 
 

@@ -33,9 +33,8 @@ from tsenet.skeleton.kernels.pair_kernels import Assignment, compare_assignments
 
 SIGNIFICANCE = 0.05  # of the correlation test, and share of false discoveries
 N_PARTNERS = 128  # kept for each variable; lists that end too early are found again
-MAX_REASSIGNMENTS = (
-    2  # rounds, with the correlation test; the paper has none, and few variables move in a third
-)
+# Rounds in which variables move, with the correlation test. The paper has none; few variables move in a third.
+MAX_REASSIGNMENTS = 2
 
 
 def smallest_gain(n_variables: int, options: IslandOptions) -> float:

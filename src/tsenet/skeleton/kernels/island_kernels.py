@@ -18,12 +18,12 @@ import numpy as np
 from tsenet._system.jit import Array, Int, kernel
 from tsenet.skeleton.kernels.csr import Csr
 
-MAX_STEPS = 50
-TRIAL_STEPS = 2
+MAX_STEPS = 50  # of an EM that is continued until it converges
+TRIAL_STEPS = 2  # of each starting point, before the best one is continued
 REFIT_STEPS = 20  # over all members when an island is complete
-TOLERANCE = 0.01
+TOLERANCE = 0.01  # rise of the log-likelihood, in nats over all rows, at which EM has converged
 SMOOTH = 1.0  # rows added to every count of an M-step
-RATIO_BOUND = 1e250
+RATIO_BOUND = 1e250  # of likelihood ratios: their products stay finite
 
 
 class SearchState(NamedTuple):
