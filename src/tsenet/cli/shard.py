@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -54,6 +53,7 @@ def shard(
 
     vectorizer = cli.vectorizer_of(parameters, words, stop_words)
     common: dict[str, Any] = cli.typed(encoding=encoding, rows_per_shard=rows_per_shard)
+    common |= cli.workers_of(workers)
     for path in (path for path in data if path.suffix == ".parquet"):  # as shards are called
         cli.refuse_inputs(out / path.name, path)
 
@@ -61,16 +61,16 @@ def shard(
     if others and not cli.is_shard_folder(out):
         raise DataError(f"{out} contains other files, such as {others[0].name}: name a new folder")
 
-    with cli.open_progress(quiet) as progress, ExitStack() as stack:
-        common |= {"labels": label or (), "progress": progress}
-        if workers is not None:
-            from tsenet.data.cluster import Cluster
-
-            cluster = Cluster(**cli.workers_of(workers))
-            common["map_in_order"] = stack.enter_context(cluster).map
-        header = not no_header
+    with cli.open_progress(quiet) as progress:
         folder = shard_documents(
-            data, out, text or "text", header=header, vectorizer=vectorizer, **common
+            data,
+            out,
+            text or "text",
+            labels=label or (),
+            header=not no_header,
+            vectorizer=vectorizer,
+            progress=progress,
+            **common,
         )
 
     fields = {

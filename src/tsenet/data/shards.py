@@ -10,6 +10,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, chain, count
@@ -515,7 +516,8 @@ def shard_documents(
     encoding: str = "utf-8",
     progress: Any = None,
     rows_per_shard: int = ROWS_PER_SHARD,
-    map_in_order: Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]] = map,
+    client: Any = None,
+    n_workers: int | None = None,
 ) -> ShardFolder:
     r"""Count the words of documents in files that need not fit into memory, and write them as a folder of shards.
 
@@ -541,9 +543,8 @@ def shard_documents(
         As for :func:`tsenet.learn_tree`.
     rows_per_shard : int, default=16384
         Documents of a shard.
-    map_in_order : callable, default=map
-        ``map_in_order(function, items)`` yields the results in order: ``tsenet.data.cluster.Cluster(...).map``
-        counts words in several processes. The folder is the same.
+    client, n_workers : optional
+        As for :class:`tsenet.data.Blocks`: the Dask cluster whose workers count the words. The folder is the same.
 
     Returns
     -------
@@ -578,7 +579,14 @@ def shard_documents(
                 texts = DataFile(path, chunk).texts(text)
                 yield texts, {name: chunk[name].tolist() for name in labels}
 
-    with as_progress(progress) as report:
+    with ExitStack() as stack:
+        report = stack.enter_context(as_progress(progress))
+        map_in_order: Callable[..., Iterator[Any]] = map
+        if client is not None or n_workers is not None:
+            from tsenet.data.cluster import Cluster  # Dask is optional
+
+            map_in_order = stack.enter_context(Cluster(client, n_workers)).map
+
         choose_segmenter(vectorizer, next(chunks(), ([], {}))[0])
         if vectorizer.vocabulary is None:
             report.start("counting words", None)
