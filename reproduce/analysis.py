@@ -434,6 +434,9 @@ def paper_table(results: Results, experiment: Experiment, data: str) -> str:
     declared = [resolved(rival, data, [*runs_of_data, *few]) for rival in experiment.rivals]
     others = [name for name in stored if weighting_of_table(name) == block]
     dense = resolved(f"fnn:best:weighting={block}", data, [*runs_of_data, *few])
+    measured = [name for name in stored if name.startswith("fnn:") and name.endswith(block)]
+    if dense not in measured and len(measured) == 1:
+        dense = measured[0]
     of_dense = results.cells.get((data, dense, None, "test", "score"))
     reference = results.cells.get((data, experiment.reference, None, "test", "score"), [])
 

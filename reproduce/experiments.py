@@ -242,7 +242,16 @@ EXPERIMENTS: dict[str, Experiment] = {
 #: What `--quick` measures instead: minutes on one core, and the same code.
 QUICK: dict[str, Experiment] = {
     "table3": replace(EXPERIMENTS["table3"], data=("paper-ag_news@1500",)),
-    "tox21": replace(EXPERIMENTS["tox21"], data=("tox21/NR-AR@1500", "tox21/SR-p53@1500")),
+    "tox21": replace(
+        EXPERIMENTS["tox21"],
+        data=("tox21/NR-AR@1500", "tox21/SR-p53@1500"),
+        rivals=(
+            "tsenet-paper",
+            "backbone-paper",
+            "fnn:512x1",
+            "pruned:512x1:rounds=1@tsenet-paper",
+        ),
+    ),
     "table4": replace(EXPERIMENTS["table4"], data=("paper-ag_news@1500",)),
     "curves": replace(
         EXPERIMENTS["curves"], data=("paper-ag_news@500", "paper-ag_news@1500"), rivals=PAPER

@@ -23,6 +23,7 @@ __all__ = ["PICTURES", "write_pictures"]
 #: Okabe and Ito's colours, which people with any colour vision can tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555")
 DPI = 110
+MOST_POINTS = 8  # shown of Table 3: the interval of two seeds, one of which did not learn, has 300
 
 
 def _figure(width: float, height: float, n_panels: int = 1, **shared: Any) -> tuple[Figure, Any]:
@@ -134,6 +135,8 @@ def paper(results: Results) -> Figure:
                 theirs = published[paper_name].score - published[reference].score
                 axes.plot(100 * theirs, row, "D", color=COLOURS[6], markerfacecolor="none")
         axes.axvline(0, color=COLOURS[6], linewidth=1)
+        left, right = axes.get_xlim()
+        axes.set_xlim(max(left, -MOST_POINTS), min(right, MOST_POINTS))
         axes.set(title=DATA[data.partition("@")[0]].title, xlabel="points above TSE-Net")
         axes.set_yticks(range(len(rivals)), list(rivals.values()))
     panels[0].invert_yaxis()
