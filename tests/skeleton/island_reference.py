@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.builders import Bools, Floats
+from tsenet.skeleton.islands import smallest_gain
 from tsenet.skeleton.kernels.island_kernels import (
     MAX_STEPS,
     REFIT_STEPS,
@@ -23,7 +24,6 @@ from tsenet.skeleton.kernels.island_kernels import (
     fit_members,
     fit_split,
 )
-from tsenet.skeleton.layers import smallest_gain
 
 
 def patterns_of_cells(counts: Floats) -> Patterns:

@@ -12,8 +12,8 @@ from tsenet._system.threads import Workers
 from tsenet.data.binary import BinaryRows
 from tsenet.progress import Progress
 from tsenet.skeleton.information import PairCounter, pair_information
+from tsenet.skeleton.islands import find_islands
 from tsenet.skeleton.kernels.island_kernels import IslandOptions
-from tsenet.skeleton.layers import find_islands
 
 
 class Island(NamedTuple):

@@ -15,8 +15,8 @@ from tsenet._system.threads import Workers
 from tsenet.data.binary import BinaryRows
 from tsenet.errors import DataError
 from tsenet.skeleton.chow_liu import binary_information, chow_liu_parents
+from tsenet.skeleton.completion import Layer, SoftRows, complete
 from tsenet.skeleton.hlta import link_latents, linked_states
-from tsenet.skeleton.layers import Layer, SoftRows, complete
 
 
 def random_information(seed: int, n: int) -> Floats:

@@ -11,8 +11,8 @@ from tests.builders import Bools, Floats, full_information
 from tsenet._system.threads import Workers
 from tsenet.data.binary import BinaryRows
 from tsenet.skeleton import layers
+from tsenet.skeleton.completion import Layer, SoftRows, complete
 from tsenet.skeleton.information import PairCounter
-from tsenet.skeleton.layers import Layer, SoftRows, complete
 
 
 def random_layer(rng: np.random.Generator, n_variables: int, n_latents: int) -> Layer:

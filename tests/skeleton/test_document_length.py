@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 
 from tests.skeleton.learning import groups, learn
 from tsenet.data.binary import BinaryRows
-from tsenet.skeleton.layers import discovery_gain
+from tsenet.skeleton.islands import discovery_gain
 from tsenet.skeleton.pieces import RowSums, cut_into_pieces
 from tsenet.skeleton.tree import LatentTree
 

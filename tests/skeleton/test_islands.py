@@ -15,8 +15,8 @@ from tests.skeleton.island_search import (
     groups,
     two_linked_latents,
 )
+from tsenet.skeleton.islands import smallest_gain
 from tsenet.skeleton.kernels.island_kernels import IslandOptions
-from tsenet.skeleton.layers import smallest_gain
 
 # ---- planted groups
 

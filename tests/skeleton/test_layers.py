@@ -8,8 +8,9 @@ import pytest
 from tsenet._system.threads import Workers
 from tsenet.data.binary import BinaryRows
 from tsenet.progress import Progress
+from tsenet.skeleton.completion import complete
 from tsenet.skeleton.kernels.island_kernels import IslandOptions
-from tsenet.skeleton.layers import complete, learn_layer
+from tsenet.skeleton.layers import learn_layer
 
 
 @pytest.mark.parametrize("seed", [76, 110, 154, 323])

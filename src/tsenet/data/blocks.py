@@ -157,7 +157,7 @@ class Blocks:
 
     # ---- passes over the rows
 
-    def then(self, step: Function, sizes: Sequence[int] | None = None) -> Blocks:
+    def map_lazily(self, step: Function, sizes: Sequence[int] | None = None) -> Blocks:
         """The same rows, each block turned into ``step(block)``: at once in memory, else whenever a block is read.
 
         ``step`` must be picklable. ``sizes`` are the rows of the new blocks; default: as many as before.

@@ -184,7 +184,7 @@ def count_layers(
     counted = LayerCounts([], zeros, zeros)
 
     if ranges:
-        completed = rows.then(partial(complete_layers, tree, rows.threads(n_jobs)))
+        completed = rows.map_lazily(partial(complete_layers, tree, rows.threads(n_jobs)))
 
         def count(wanted: Sequence[UnitRange], stage: str = "") -> LayerCounts:
             counts: LayerCounts = completed.reduce(

@@ -34,7 +34,7 @@ def with_log_odds(
     progress: Progress,
 ) -> list[WiringLayer]:
     """The layers of a wiring of the tree with the log-odds of their links, from one pass over the rows."""
-    completed = rows.then(partial(complete_layers, tree, rows.threads(n_jobs)))
+    completed = rows.map_lazily(partial(complete_layers, tree, rows.threads(n_jobs)))
     counts: _LinkCounts = completed.reduce(
         partial(_count_links, layers), _add_links, stage="log-odds", progress=progress
     )

@@ -15,9 +15,10 @@ from tsenet.data.binary import BinaryRows
 from tsenet.data.blocks import Blocks, in_blocks, learn_rule
 from tsenet.progress import Progress, as_progress
 from tsenet.skeleton.chow_liu import binary_information, chow_liu_parents
+from tsenet.skeleton.completion import Layer, SoftRows
 from tsenet.skeleton.inference import Inference, refine
 from tsenet.skeleton.kernels.island_kernels import IslandOptions
-from tsenet.skeleton.layers import Layer, SoftRows, learn_layer
+from tsenet.skeleton.layers import learn_layer
 from tsenet.skeleton.pieces import RowSums, cut_blocks, cut_into_pieces
 from tsenet.skeleton.tree import LatentTree, latent_names, node_marginals
 
@@ -152,7 +153,7 @@ def learn_tree(
             structure_samples = MAX_STRUCTURE_ROWS
 
         rule = learn_rule(blocks)
-        rows = blocks.then(rule.apply)
+        rows = blocks.map_lazily(rule.apply)
         sums = rows.reduce(RowSums.of, RowSums.combine, stage="counts", progress=report)
         if piece_size == "auto":
             piece_size = sums.piece_size(rows.n_rows) if blocks.is_sparse else None

@@ -82,7 +82,7 @@ def cut_blocks(
     dropped = sums.counts == rows.n_rows
     count = partial(_count_pieces, dropped, size)
     n_pieces = list(rows.map(count, stage="counting pieces", progress=progress))
-    return rows.then(partial(_cut, dropped, size, key), sizes=n_pieces)
+    return rows.map_lazily(partial(_cut, dropped, size, key), sizes=n_pieces)
 
 
 def cut_into_pieces(rows: BinaryRows, size: int | None, key: int) -> BinaryRows:

@@ -265,7 +265,7 @@ class LatentTree:
         """
         outside = isinstance(X, Blocks) or is_outside_memory(X)
         with in_blocks(X if outside else self.binary(X), client) as blocks:
-            yield blocks.then(self.binary)
+            yield blocks.map_lazily(self.binary)
 
     def log_likelihood(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Exact ln P(x) of every row, summed over all states of the latents.
