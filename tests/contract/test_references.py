@@ -151,6 +151,29 @@ def test_the_readme_says_in_one_place_how_to_run_the_main_job_and_the_tests() ->
     assert place.startswith("From a clone: ")
 
 
+def test_the_readme_begins_with_what_it_is_for_the_paper_a_picture_and_three_short_examples() -> (
+    None
+):
+    first, _ = (ROOT / "README.md").read_text("utf-8").split("\n## ", 1)
+    lead, picture = first.split("\n\n")[1:3]
+    assert lead.startswith("**You have")
+    assert "** It implements TSE-Net ([Chen, Li and Zhang 2018]" in lead.replace("\n", " ")
+    assert re.fullmatch(r"!\[[^\]]+\]\(docs/images/gallery/network\.png\)", picture)
+    topics, classifier, paper = re.findall(
+        r"^```python\n(.*?)^```$", first, re.MULTILINE | re.DOTALL
+    )
+    calls = {
+        topics: "TopicModel(",
+        classifier: "TSENetClassifier(",
+        paper: "TSENetClassifier.paper(",
+    }
+    for example, call in calls.items():
+        assert call in example
+        assert len([line for line in example.splitlines() if line]) <= (
+            3 if example is paper else 6
+        )
+
+
 def test_options_of_experiments_and_benchmarks_exist() -> None:
     def options_of_reproduce() -> set[str]:
         parsers = [parser_of_commands()]
