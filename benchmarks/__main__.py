@@ -42,8 +42,11 @@ def topics(
         corpus.split(",") if corpus else benchmark.CORPORA,
         model.split(";") if model else list(benchmark.METHODS),
         [int(size) for size in levels.split(",")] if levels else None,
-        top_words, final, stability, pairs,
-    )  # fmt: skip
+        top_words,
+        final,
+        stability,
+        pairs,
+    )
     if out is not None:
         scores.round(4).to_csv(out, index=False)
 

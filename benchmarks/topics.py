@@ -324,9 +324,14 @@ def _bertopic(encoder: bool, data: Documents, sizes: Sequence[int], top_words: i
         return (main[:, None] == np.arange(n_topics)).astype(np.float64)
 
     return ward(
-        weights, shapes / np.linalg.norm(shapes, axis=1, keepdims=True),
-        sizes, data.words, strengths, top_words, tfidf,
-    )  # fmt: skip
+        weights,
+        shapes / np.linalg.norm(shapes, axis=1, keepdims=True),
+        sizes,
+        data.words,
+        strengths,
+        top_words,
+        tfidf,
+    )
 
 
 def _keynmf(data: Documents, sizes: Sequence[int], top_words: int) -> Hierarchy:
@@ -462,9 +467,14 @@ def _nested(model: Hierarchy) -> tuple[list[Topic], list[tuple[int, int]]]:
 
 
 def measure(
-    name: str, method: str, sizes: list[int] | None, top_words: int = 10,
-    final: bool = False, stability: bool = False, n_pairs: int = 0,
-) -> dict[str, Any]:  # fmt: skip
+    name: str,
+    method: str,
+    sizes: list[int] | None,
+    top_words: int = 10,
+    final: bool = False,
+    stability: bool = False,
+    n_pairs: int = 0,
+) -> dict[str, Any]:
     """Fit one model on one corpus and score it, in a process of its own."""
     from sklearn.metrics import adjusted_mutual_info_score
 
@@ -502,9 +512,14 @@ def _pairs(model: Hierarchy, n: int) -> list[str]:
 
 
 def run(
-    names: Sequence[str], methods: Sequence[str], sizes: list[int] | None = None, top_words: int = 10,
-    final: bool = False, stability: bool = False, n_pairs: int = 0,
-) -> pd.DataFrame:  # fmt: skip
+    names: Sequence[str],
+    methods: Sequence[str],
+    sizes: list[int] | None = None,
+    top_words: int = 10,
+    final: bool = False,
+    stability: bool = False,
+    n_pairs: int = 0,
+) -> pd.DataFrame:
     """Compare models on corpora; without ``sizes``, all have as many topics as ``TopicModel`` chooses."""
     rows = []
     for name in names:
@@ -519,9 +534,14 @@ def run(
                 continue
             found = in_own_process(
                 "benchmarks.topics:measure",
-                name=name, method=method, sizes=asked, top_words=top_words, final=final,
-                stability=stability, n_pairs=n_pairs,
-            )  # fmt: skip
+                name=name,
+                method=method,
+                sizes=asked,
+                top_words=top_words,
+                final=final,
+                stability=stability,
+                n_pairs=n_pairs,
+            )
             scores = pd.DataFrame(found["scores"])
             scores.insert(0, "corpus", name)
             scores.insert(1, "model", method)

@@ -59,9 +59,14 @@ def _dots(
         means = np.array([value.value for _, value in found])
         reach = np.array([value.high - value.value for _, value in found])
         axes.errorbar(
-            100 * means, places, xerr=100 * reach, fmt="o", markersize=4,
-            color=COLOURS[k % len(COLOURS)], label=title_of(name),
-        )  # fmt: skip
+            100 * means,
+            places,
+            xerr=100 * reach,
+            fmt="o",
+            markersize=4,
+            color=COLOURS[k % len(COLOURS)],
+            label=title_of(name),
+        )
     axes.set_yticks(range(len(rows)), rows)
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)

@@ -322,8 +322,12 @@ class TestEvaluate:
         assert scores["log_loss"] == pytest.approx(loss, abs=1e-3)
         for name in "ABC":
             of_class = scores["classes"][name]  # type: ignore[index]  # from JSON
-            for ours, theirs in (("precision", "precision"), ("recall", "recall"),
-                                 ("F1", "f1-score"), ("rows", "support")):  # fmt: skip
+            for ours, theirs in (
+                ("precision", "precision"),
+                ("recall", "recall"),
+                ("F1", "f1-score"),
+                ("rows", "support"),
+            ):
                 assert of_class[ours] == pytest.approx(expected[name][theirs])
             area = metrics.roc_auc_score(truth == name, found[f"P({name})"])
             assert of_class["AUC"] == pytest.approx(area, abs=1e-3)

@@ -20,9 +20,16 @@ from reproduce.runs import RUNS, is_current, last_change, pack
 def run(seed: int, score: float = 0.0, **more: Any) -> dict[str, Any]:
     fields = {"data": "ag_news", "rival": "tsenet", "labels": 100, "part": "test"}
     return {
-        **fields, "measure": "score", "metric": "accuracy", "seed": seed, "score": score,
-        "recipe": RECIPE, "parameters": 1000, "cpu": 2.0, **more,
-    }  # fmt: skip
+        **fields,
+        "measure": "score",
+        "metric": "accuracy",
+        "seed": seed,
+        "score": score,
+        "recipe": RECIPE,
+        "parameters": 1000,
+        "cpu": 2.0,
+        **more,
+    }
 
 
 def of_rows(rows: np.ndarray, **more: Any) -> list[dict[str, Any]]:
@@ -81,8 +88,13 @@ def test_intervals_over_rows_and_seeds_cover_the_truth() -> None:
 
 @pytest.mark.parametrize(
     ("low", "high", "verdict"),
-    [(0.001, 0.02, "ahead"), (-0.02, -0.001, "behind"), (-0.004, 0.004, "level"), (-0.004, 0.01, "cannot tell")],
-)  # fmt: skip
+    [
+        (0.001, 0.02, "ahead"),
+        (-0.02, -0.001, "behind"),
+        (-0.004, 0.004, "level"),
+        (-0.004, 0.01, "cannot tell"),
+    ],
+)
 def test_verdicts(low: float, high: float, verdict: str) -> None:
     assert Estimate((low + high) / 2, low, high, 0.5).verdict == verdict
 

@@ -74,7 +74,7 @@ GREEDY = {
     "feature units": ("classifier", put("network", "feature_units", 2**40)),
     "units per latent": ("labels", put("network", "units_per_latent", 2**20)),
     "trainings": ("classifier", put("n_runs", 10**12)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", GREEDY)
@@ -153,7 +153,7 @@ WRONG = {
     "a score of half a row": ("classifier", put("cv_score", "n_rows", 0.5)),
     "threads of another machine": ("classifier", put("params", "n_jobs", 2)),
     "half an epoch": ("classifier", put("history", "best_epoch", 0.5)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", WRONG)

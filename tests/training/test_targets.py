@@ -80,10 +80,14 @@ NULLABLE = pd.Series([0, 1, 2, None], dtype="Int64")
 @pytest.mark.parametrize(
     ("y", "classes", "encoded"),
     [
-        (["b", "", "a", None, "b", float("nan"), "  ", pd.NA], ["a", "b"], [1, -1, 0, -1, 1, -1, -1, -1]),
+        (
+            ["b", "", "a", None, "b", float("nan"), "  ", pd.NA],
+            ["a", "b"],
+            [1, -1, 0, -1, 1, -1, -1, -1],
+        ),
         (np.array(["b", "", "a", " \t"]), ["a", "b"], [1, -1, 0, -1]),
         (np.array([0.0, np.nan, 3.0]), [0, 3], [0, -1, 1]),
-                (np.array([0, None, 3, 0], dtype=object), [0, 3], [0, -1, 1, 0]),
+        (np.array([0, None, 3, 0], dtype=object), [0, 3], [0, -1, 1, 0]),
         (np.array([True, None, False], dtype=object), [False, True], [1, -1, 0]),
         (np.ma.masked_array([4, 0, 7], mask=[False, True, False]), [4, 7], [0, -1, 1]),
         (NULLABLE, [0, 1, 2], [0, 1, 2, -1]),
@@ -96,7 +100,7 @@ NULLABLE = pd.Series([0, 1, 2, None], dtype="Int64")
         (pl.Series([5, None, 6]), [5, 6], [0, -1, 1]),
         (pd.DataFrame({"y": ["b", None, "a"]}), ["a", "b"], [1, -1, 0]),
     ],
-)  # fmt: skip
+)
 @pytest.mark.filterwarnings("ignore:A column-vector y was passed")
 def test_missing_classes_have_no_label(y: Any, classes: list[Any], encoded: list[int]) -> None:
     read = read_targets(y, True)
