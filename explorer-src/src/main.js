@@ -8,6 +8,7 @@ import { capital } from "./format.js";
 import { TreeView } from "./views/tree-view.js";
 import { classesView } from "./views/classes.js";
 import { alongView } from "./views/along.js";
+import { documentsView } from "./views/documents.js";
 import { networkView } from "./views/network.js";
 import { trainingView } from "./views/training.js";
 import { dataView } from "./views/data.js";
@@ -34,6 +35,7 @@ function start() {
 
   const views = new Map([["tree", ["Map and tree", () => treeView.element]], ["list", ["List", () => listView(model, router)]]]);
   if (payload.classes) views.set("classes", [capital(payload.classes.noun[1]), (state) => classesView(model, router, state)]);
+  if (payload.documents) views.set("documents", [capital(payload.nouns.row[1]), () => documentsView(model, router)]);
   if (payload.along) views.set("along", [capital(payload.along.name), (state) => alongView(model, router, state)]);
   if (payload.network) views.set("network", ["Network", () => networkView(payload.network)]);
   if (payload.training) views.set("training", ["Training", () => trainingView(payload.training)]);

@@ -7,6 +7,7 @@ const KNOWN = new Set(["view", "node", "unit", "word", "class", "colour"]);
 export function viewsOf(payload) {
   const views = [TREE, "list"];
   if (payload.classes) views.push("classes");
+  if (payload.documents) views.push("documents");
   if (payload.along) views.push("along");
   if (payload.network) views.push("network");
   if (payload.training) views.push("training");

@@ -26,6 +26,7 @@ export function payload(more = {}) {
     trained: null,
     rows: null,
     classes: null,
+    documents: null,
     along: null,
     network: null,
     training: null,

@@ -87,6 +87,60 @@ class TestOpening:
         assert not page.is_visible(".notice")
 
 
+class TestDocuments:
+    """The map of documents."""
+
+    def test_a_document_under_the_pointer_is_read_and_leads_to_its_topic(
+        self, open_page: Open, reports: Reports
+    ) -> None:
+        page = open_page(reports["topics"], "#view=documents", height=1200)
+        dots = page.locator(".documents-map .dot")
+        documents = page.evaluate(
+            "() => JSON.parse(document.getElementById('payload').textContent).documents"
+        )
+        assert dots.count() == len(documents["of"]) > 100
+        dots.nth(7).hover(force=True)
+        marked = page.evaluate(
+            "() => [...document.querySelectorAll('.dot')].findIndex(dot => dot.matches('.marked'))"
+        )
+        assert marked >= 0
+        assert page.text_content(".told .quote") == documents["texts"][marked]
+        page.locator(".documents-map").focus()
+        page.keyboard.press("ArrowRight")
+        after = documents["texts"][(marked + 1) % dots.count()]
+        assert page.text_content(".told .quote") == after
+        topic = page.locator(".told .of a bdi").first.text_content()
+        page.keyboard.press("Enter")
+        page.wait_for_selector(PANEL)
+        assert page.text_content(f"{PANEL} h1") == topic
+
+    def test_the_wheel_zooms_and_points_keep_their_size(
+        self, open_page: Open, reports: Reports
+    ) -> None:
+        page = open_page(reports["topics"], "#view=documents", height=1200)
+        frame, dot = page.locator(".documents-map"), page.locator(".dot").first
+        before = dot.bounding_box()
+        frame.hover()
+        page.mouse.wheel(0, -600)
+        settle(page)
+        scale = page.evaluate(
+            "() => document.querySelector('.documents-map g').transform.baseVal.consolidate().matrix.a"
+        )
+        assert scale > 1.2
+        assert dot.bounding_box()["width"] == pytest.approx(before["width"], rel=0.05)
+        frame.focus()
+        page.keyboard.press("0")
+        settle(page)
+        assert dot.bounding_box()["x"] == pytest.approx(before["x"], abs=1.0)
+
+    def test_a_report_without_documents_has_no_such_view(
+        self, open_page: Open, reports: Reports
+    ) -> None:
+        page = open_page(reports["large"])
+        page.wait_for_selector("nav[aria-label=Views]")
+        assert page.locator("nav[aria-label=Views] >> text=Documents").count() == 0
+
+
 class TestSelecting:
     def test_links_follow_and_the_back_button_returns(
         self, open_page: Open, reports: Reports

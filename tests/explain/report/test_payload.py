@@ -63,8 +63,7 @@ class TestEveryModel:
                 waiting += topic.children
                 u = known.latent_names.index(topic.name)
                 units = payload["units"]
-                words = [word.word for word in topic.words]
-                assert units["label"][u] == ", ".join(words[:3])
+                assert units["label"][u] == topic.title
                 assert units["fields"] == ["information", "inside", "outside"]
                 found = pairs(units["features"][u], 4)
                 assert [known.names[node] for node, *_ in found] == [w.word for w in topic.words]
@@ -92,6 +91,33 @@ class TestTree:
                 assert value == pytest.approx(posterior[row, u], rel=5e-3)
                 assert rows["texts"][str(row)] == texts[row]
         assert rows["truth"] == rows["predicted"] == {}
+
+    def test_documents_are_drawn_by_their_lowest_topics(self, topics: Payload) -> None:
+        strengths = tree_strengths(tree(), tree().binary(table())).toarray()
+        n_inputs, parent = topics["layers"][0], topics["parent"]
+        names = topics["names"][n_inputs:]
+        column = [tree().latent_names.index(name) for name in names]
+        rows = topics["documents"]["rows"]
+        assert rows == np.flatnonzero((strengths >= 0.5).any(axis=1)).tolist()
+        for row, flat, text in zip(
+            rows, topics["documents"]["of"], topics["documents"]["texts"], strict=True
+        ):
+            present = {
+                n_inputs + k: strengths[row, c]
+                for k, c in enumerate(column)
+                if strengths[row, c] >= 0.5
+            }
+            lowest = {
+                node: strength
+                for node, strength in present.items()
+                if node not in {parent[other] for other in present}
+            }
+            expected = sorted(lowest.items(), key=lambda item: (-item[1], item[0]))[:3]
+            assert [node for node, _ in pairs(flat)] == [node for node, _ in expected]
+            assert [value for _, value in pairs(flat)] == pytest.approx(
+                [value for _, value in expected], rel=5e-3
+            )
+            assert text == documents()[0][row]
 
     def test_along_a_column(self, topics: Payload) -> None:
         _, subjects = documents()

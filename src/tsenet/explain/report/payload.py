@@ -12,6 +12,8 @@ The payload is a dict with these entries, in camel case as JavaScript has them; 
 - ``rows``: the most active rows of each unit as flat pairs of row and activation (``of``), and by row number ``texts``,
   ``truth`` and ``predicted``
 - ``classes``: effects of units and inputs on the outputs
+- ``documents``: the lowest topics of some rows, as flat pairs of node and strength (``of``), with their numbers
+  (``rows``) and ``texts``, None without
 - ``along``: share of the rows of each bin in which each topic is present, in units of 1/10,000
 - ``network``, ``training``: compared with a dense network; the series of the history
 - ``data``, ``settings``: pairs of a name and a text to show
@@ -27,6 +29,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tsenet.data.table import Table
@@ -37,7 +40,7 @@ from tsenet.explain.report.views import Graph, short
 from tsenet.explain.units import Unit, describe_units, is_network, rule_of, table_for, tree_of
 from tsenet.progress import Progress, as_progress
 from tsenet.topics.describe import TopicDescription, describe_tree
-from tsenet.topics.presence import shares, strongest_rows, tree_strengths
+from tsenet.topics.presence import presence, shares, strongest_rows, tree_strengths
 from tsenet.topics.topic import Topic
 
 if TYPE_CHECKING:
@@ -51,6 +54,8 @@ Fact = tuple[str, str]
 
 _SHOWN_NAMES = 12
 _SNIPPET = 320  # characters shown of a row's text
+# Rows on the map of documents, the topics of each that draw it, and characters of its text: 200 KB of a page.
+_MAPPED_ROWS, _MAPPED_TOPICS, _MAPPED_TEXT = 1_000, 3, 140
 # Shares along a column are whole numbers in units of 1/10,000: short to write, exact enough to draw.
 _SHARE_UNIT = 10_000
 
@@ -202,6 +207,7 @@ def _topics_payload(
         "truth": {},
         "predicted": {},
     }
+    payload["documents"] = _documents(request, described, graph, strengths, words)
     if request.bins is not None:
         along = shares_of_bins(strengths, request.bins)[chosen]
         payload["along"] = {
@@ -280,7 +286,16 @@ def _common(request: _Request, graph: Graph, unit: str) -> Payload:
         words = request.texts is not None or bool(request.source.get("text"))
     nouns = {"input": "word" if words else "input", "row": "document" if words else "row"}
     nouns["unit"] = unit
-    optional = ("links", "trained", "rows", "classes", "along", "network", "training")
+    optional = (
+        "links",
+        "trained",
+        "rows",
+        "classes",
+        "documents",
+        "along",
+        "network",
+        "training",
+    )
     return {
         "format": "tsenet-explorer",
         "formatVersion": 1,
@@ -308,6 +323,47 @@ def _common(request: _Request, graph: Graph, unit: str) -> Payload:
 
 
 # ---- rows
+
+
+def _documents(
+    request: _Request,
+    described: TopicDescription,
+    graph: Graph,
+    strengths: Any,
+    words: Sequence[Set[str]],
+) -> Payload:
+    """Rows for the map, evenly spaced among those with a topic, and the strongest of the lowest topics of each."""
+    column = {name: k for k, name in enumerate(described.ids)}
+    ids = graph.names[graph.n_inputs :]
+    shown = strengths[:, [column[name] for name in ids]].tocsr()
+    row_of, topic_of = presence(shown)
+
+    # a topic is not among the lowest of a row where one right below it is present, too
+    parent = graph.parent[graph.n_inputs :]
+    above = np.where(parent[topic_of] >= 0, parent[topic_of] - graph.n_inputs, -1)
+    cell = row_of * len(ids) + topic_of
+    is_lowest = ~np.isin(cell, (row_of * len(ids) + above)[above >= 0])
+    lowest = sp.csr_array(
+        (
+            shown[row_of[is_lowest], topic_of[is_lowest]],
+            (row_of[is_lowest], topic_of[is_lowest]),
+        ),
+        shape=shown.shape,
+    )
+
+    rows = np.flatnonzero(np.diff(lowest.indptr))
+    rows = rows[np.linspace(0, rows.size - 1, min(rows.size, _MAPPED_ROWS)).round().astype(int)]
+    of: list[list[float]] = []
+    texts: list[str] = []
+    for row in rows.tolist():
+        topics = lowest.indices[lowest.indptr[row] : lowest.indptr[row + 1]]
+        strength = lowest.data[lowest.indptr[row] : lowest.indptr[row + 1]]
+        order = np.argsort(-strength, kind="stable")[:_MAPPED_TOPICS]
+        pairs = zip(topics[order].tolist(), strength[order].tolist(), strict=True)
+        of.append(views.flat((graph.n_inputs + topic, value) for topic, value in pairs))
+        if request.texts is not None:
+            texts.append(excerpt(str(request.texts[row]), words[topics[order[0]]], _MAPPED_TEXT))
+    return {"rows": rows.tolist(), "of": of, "texts": texts or None}
 
 
 def _excerpts(
