@@ -27,6 +27,11 @@ from tsenet.data.text import vectorizer_fields, vectorizer_of_fields
         ("写信joe@b.cn联系", "写信 联系"),
         ("From: a@b.c (Joe)\nSubject: My bike\nX-Id: 1\n\nIt is red.", "my bike it is red."),
         ("Subject: x\r\nReferences: <a@b>\r\n <c@d>\r\nLines: 2\r\n\r\nText", "x text"),
+        (
+            "Forwarded:\nFrom: a@b.c\nDate: today\nSubject: Bike\nIt is red.",
+            "forwarded: bike it is red.",
+        ),
+        ("He said\nTo: me\nAnd left", "he said to: me and left"),
         ("Note: this\nIs text", "note: this is text"),
         ("Note: one\nHint: two\nText", "note: one hint: two text"),
         ("Subject: only one", "subject: only one"),

@@ -11,8 +11,8 @@ _MAIL = r"(?<![A-Za-z0-9_.+%-])[A-Za-z0-9_.+%-]++@[A-Za-z0-9.-]++"
 _ACCOUNT_OR_HASHTAG = r"(?<![\w&])[@#]\w++"
 _ADDRESS = re.compile(f"{_URL}|{_MAIL}|{_ACCOUNT_OR_HASHTAG}", re.IGNORECASE)
 
-_HEADER = re.compile(r"([A-Za-z][A-Za-z0-9-]{1,40}):[ \t]*(.*)")
-# A text begins with the headers of mail only if it has one of these: "Note: …" alone is text.
+_HEADER = re.compile(r"([A-Za-z][A-Za-z0-9-]{1,40}):[ \t]*(\S.*)")
+# Lines are headers of mail only if two stand together and one is of these: "Note: …" is text.
 _OF_MAIL = frozenset({"from", "to", "date", "message-id", "received", "newsgroups", "subject"})
 _FEWEST_HEADERS = 2
 
@@ -34,25 +34,30 @@ def without_addresses(text: str) -> str:
 
 
 def _without_headers(text: str) -> str:
-    """The text of a mail without the lines of headers at its beginning, but with its subject."""
-    if not _HEADER.match(text):
+    """A text without lines that are headers of mail, at its beginning or of a mail in it, but with their subjects."""
+    if "\n" not in text or ":" not in text:
         return text
-    lines = text.split("\n")
-    names: list[str] = []
-    subject = ""
-    n_headers = 0
-    for line in lines:
-        header = _HEADER.fullmatch(line.rstrip("\r"))
-        if header is not None:
-            names.append(header[1].lower())
-            if names[-1] == "subject":
-                subject = header[2]
-        elif not line.startswith((" ", "\t")):  # else a long header goes on
-            break
-        n_headers += 1
-    if len(names) < _FEWEST_HEADERS or _OF_MAIL.isdisjoint(names):
-        return text
-    return "\n".join([subject, *lines[n_headers:]])
+    kept: list[str] = []
+    block: list[str] = []  # lines that may be headers
+    for line in text.split("\n"):
+        is_header = _HEADER.fullmatch(line.rstrip("\r")) is not None
+        goes_on = bool(block) and line.startswith((" ", "\t"))  # a long header
+        if is_header or goes_on:
+            block.append(line)
+            continue
+        kept += _without_block(block)
+        kept.append(line)
+        block = []
+    return "\n".join([*kept, *_without_block(block)])
+
+
+def _without_block(lines: list[str]) -> list[str]:
+    """The subjects of lines that are headers of mail; other lines stay."""
+    headers = [_HEADER.fullmatch(line.rstrip("\r")) for line in lines]
+    value_of = {header[1].lower(): header[2] for header in headers if header is not None}
+    if len(value_of) < _FEWEST_HEADERS or _OF_MAIL.isdisjoint(value_of):
+        return lines
+    return [value_of["subject"]] if "subject" in value_of else []
 
 
 #: What a vectorizer may do to texts before they are split, by the name in a model file.
