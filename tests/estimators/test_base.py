@@ -23,8 +23,19 @@ def test_columns_in_another_order_end_with_what_to_do(model: tsenet.TSENetClassi
         with pytest.raises(DataError, match=r"X\[model\.feature_names_in_\]$"):
             model.predict(other)
         model.predict(other[model.feature_names_in_])
-    with pytest.raises(DataError, match=r"yet now missing:\n- c$"):
+    with pytest.raises(
+        DataError, match=r"yet now missing:\n- c\nGive all .*: X\.reindex\(columns="
+    ):
         model.predict(FRAME[["a"]])
+    with_missing = FRAME[["a"]].reindex(columns=model.feature_names_in_)
+    assert model.predict(with_missing).shape == (40,)
+
+
+def test_a_frame_for_a_model_of_texts() -> None:
+    texts = ["goal referee", "ballot senate"] * 20
+    model = tsenet.TSENetClassifier(max_epochs=1, random_state=0).fit(texts, Y)
+    with pytest.raises(DataError, match=r"fitted on texts: give its column, frame\['body'\]"):
+        model.predict(pd.DataFrame({"body": texts}))
 
 
 def test_one_row_of_a_frame(model: tsenet.TSENetClassifier) -> None:

@@ -433,7 +433,7 @@ class TestLanguages:
 
 class TestInput:
     def test_no_words_are_left(self) -> None:
-        with pytest.raises(DataError, match="min_documents=5 of them"):
+        with pytest.raises(DataError, match="min_documents=5 of them; give more documents"):
             TopicModel(min_documents=5).fit(["one text", "another one"])
         with pytest.raises(DataError, match="other than stop words"):
             TopicModel().fit(["the", "of the"])

@@ -205,7 +205,7 @@ def test_other_targets_than_before_are_refused(targets: Any, y: Any, says: str) 
         (np.array(["2024-05-31", "2024-06-01"], "datetime64[D]"), True, "dates.*astype"),
         (pd.Series(pd.to_datetime(["2024-05-31", None])), False, "dates"),
         (np.array([1j, 2j]), False, "complex"),
-        ([{1}, {2}], True, "but holds .1., a set"),
+        ([{1}, {2}], True, "but holds .1. of the type set"),
         ([2**70, 1], True, "more than 64 bits"),
         ([[1], [2, 3]], True, "different lengths"),
         (3, True, "has the shape"),

@@ -195,9 +195,10 @@ def _without_vocabulary(texts: Sequence[str], vectorizer: CountVectorizer, error
             f"{start}: they have no words other than stop words (stop_words); one letter is no word"
         )
     if "no terms remain" in str(error) or "max_df corresponds" in str(error):
+        most = "" if vectorizer.max_df == 1.0 else f" and in at most max_df={vectorizer.max_df}"
         return (
-            f"{start}: no word is in at least min_documents={vectorizer.min_df} of them and in at most "
-            f"max_df={vectorizer.max_df}; give more documents or a lower min_documents"
+            f"{start}: no word is in at least min_documents={vectorizer.min_df} of them{most}; "
+            "give more documents or a lower min_documents"
         )
     return f"{start}: {error}"
 
@@ -261,6 +262,11 @@ def as_counts(X: Any, vectorizer: Any) -> Any:
     """
     X = list(X) if isinstance(X, Iterator) else X
     if vectorizer is not None:
+        if hasattr(X, "columns") and len(X.columns) == 1 and are_texts(X.iloc[:, 0]):
+            name = X.columns[0]
+            raise DataError(
+                f"got a data frame, but the model was fitted on texts: give its column, frame[{name!r}]"
+            )
         return count_words(X, vectorizer) if is_column(X) else X
     if are_texts(X):
         if hasattr(X, "to_frame") and hasattr(X, "index"):

@@ -82,12 +82,16 @@ def check_columns(estimator: Any, table: Table) -> None:
     try:
         validate_data(estimator, columns, reset=False, skip_check_array=True)
     except ValueError as error:
-        wanted = () if known is None else known
-        if table.named and set(wanted) <= set(table.names):
-            raise DataError(
-                f"{str(error).strip()}\nTake the columns of training, in their order: X[model.feature_names_in_]"
-            ) from error
-        raise DataError(str(error)) from error
+        wanted = set() if known is None else set(known)
+        remedy = ""
+        if table.named and wanted <= set(table.names):
+            remedy = "\nTake the columns of training, in their order: X[model.feature_names_in_]"
+        elif table.named and wanted & set(table.names):
+            remedy = (
+                "\nGive all columns of training, NaN where a value is unknown: "
+                "X.reindex(columns=model.feature_names_in_)"
+            )
+        raise DataError(f"{str(error).strip()}{remedy}") from error
 
 
 # ---- rows outside memory

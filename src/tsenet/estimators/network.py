@@ -28,7 +28,7 @@ from tsenet.data.order import canonical_order, duplicate_groups, repeats_of
 from tsenet.data.scaling import Scaling, Weighting, unit_rows
 from tsenet.data.table import Table
 from tsenet.data.text import are_texts, as_counts, count_words, vectorize, word_vectorizer
-from tsenet.errors import DataError, need_torch
+from tsenet.errors import DataError, need_torch, quoted
 from tsenet.estimators import network_parts
 from tsenet.estimators.base import (
     NON_NEGATIVE,
@@ -1038,8 +1038,8 @@ class TSENetClassifier(ClassifierMixin, TSENetEstimator):
         _check_length("y", values, len(predicted))
         if predicted.shape != values.shape or _are_texts(predicted) != _are_texts(values):
             raise DataError(
-                f"y does not hold what the model predicts: it holds {values.tolist()[0]!r}, "
-                f"a prediction is {predicted.tolist()[0]!r}"
+                f"y does not hold what the model predicts: it holds {quoted(values.tolist()[0])}, "
+                f"a prediction is {quoted(predicted.tolist()[0])}"
             )
         right = predicted == values
         if values.ndim == 2:

@@ -21,7 +21,7 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from tsenet.data.scaling import overflow_safe_scale
 from tsenet.data.table import canonical_csr, has_surrogate, surrogate_in
-from tsenet.errors import DataError, NonNumericError
+from tsenet.errors import DataError, NonNumericError, quoted
 from tsenet.training.losses import (
     BinaryLoss,
     Loss,
@@ -471,7 +471,7 @@ def _one_kind(values: NDArray[Any]) -> NDArray[Any]:
     for value in values:
         if not isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
             raise DataError(
-                f"Unknown label type: y must hold texts, numbers or booleans, but holds {value!r}, a "
+                f"Unknown label type: y must hold texts, numbers or booleans, but holds {quoted(value)} of the type "
                 f"{type(value).__name__}"
             )
     plain = np.array(values.tolist())
