@@ -66,8 +66,8 @@ coverage: $(QUALITY_INSTALLED) ## Branches of src that the tests run, kernels in
 	$(BIN)/coverage report
 
 # Tests that call kernels directly, on data small enough for plain Python.
-PYTHON_MODE := tests/network/test_sparse_linear.py tests/network/test_directions.py tests/skeleton/test_em_kernels.py \
-	tests/skeleton/test_island_kernels.py tests/skeleton/test_completion.py tests/expansion
+PYTHON_MODE := tests/network/test_sparse_linear.py tests/network/test_kernels.py tests/skeleton/kernels tests/topics/test_kernels.py \
+	tests/expansion
 
 mutation: $(QUALITY_INSTALLED) ## Change modules in small ways in a copy of the tree; do their tests notice? (ARGS=--help)
 	$(BIN)/python scripts/mutation.py $(ARGS)
@@ -81,7 +81,7 @@ oldest: ## Run the fast tests and all scikit-learn checks with the lowest versio
 OLDEST_TORCH ?= 2.4.0
 OLD_WARNINGS := -W "ignore:You are using .torch.load:FutureWarning"  # torch's own, when it reads a pickle
 # What needs packages that only the development install has; and early versions of typer load rich for --help.
-WITHOUT_EXTRAS := --ignore=tests/store/test_onnx.py --ignore=tests/store/test_bif.py --ignore=tests/docs --ignore=tests/test_docs.py \
+WITHOUT_EXTRAS := --ignore=tests/store/test_onnx_export.py --ignore=tests/store/test_bif.py --ignore=tests/docs --ignore=tests/test_docs.py \
 	--ignore=tests/browser --ignore=tests/benchmarks --ignore=tests/reproduce --ignore=tests/explain/test_scores.py --ignore=tests/test_canaries.py \
 	--ignore=tests/contract/test_references.py --ignore=tests/contract/test_release.py \
 	--deselect=tests/cli/test_app.py::TestHelp::test_loads_nothing_heavy
@@ -96,7 +96,7 @@ matrix: ## Install without torch, and test predictions, trees and files, with ea
 		NUMBA_CACHE_DIR=$(CURDIR)/.venv-$$version/numba .venv-$$version/bin/python -m pytest -q -p no:cacheprovider $(WITHOUT_TORCH) $(ARGS) \
 		|| exit 1; done
 VERSIONS ?= 3.11 3.12 3.13
-WITHOUT_TORCH := tests/store/test_runtime.py tests/skeleton/test_learn_tree.py tests/skeleton/test_islands.py tests/expansion/test_wiring.py tests/data
+WITHOUT_TORCH := tests/skeleton tests/expansion tests/topics tests/oracle tests/data
 
 bench: $(INSTALLED) ## Run the benchmarks (ARGS go to benchmarks)
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -1,4 +1,4 @@
-"""Trees and tables for the tests: small random trees, planted trees, and rows drawn from a tree.
+"""Settings, trees and tables for the tests: small random trees, planted trees, and rows drawn from a tree.
 
 Everything here is made by plain NumPy from the definition of the model (paper section 3), so that
 it can stand as the other side of a comparison.
@@ -7,6 +7,7 @@ it can stand as the other side of a comparison.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,9 @@ from tsenet.skeleton.tree import LatentTree
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+
+#: A network that is fitted in a moment; how many epochs is each test's own choice.
+QUICK: dict[str, Any] = {"random_state": 0, "skip_units": 8, "feature_units": 8}
 
 
 def presence_rule(n_variables: int) -> BinaryRule:

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 import tsenet
+from tests.builders import QUICK
 from tsenet import DataError, TSENetClassifier, TSENetRegressor
 from tsenet.data import embed
 
 N_ROWS, N_LABELLED = 600, 12
-QUICK: dict[str, Any] = {"random_state": 0, "max_epochs": 10, "n_jobs": 1}
+FAST = {**QUICK, "max_epochs": 10}
 
 
 def documents(seed: int) -> tuple[csr_array, NDArray[np.int64], NDArray[np.float64]]:
@@ -39,11 +40,11 @@ FEW = np.where(np.arange(N_ROWS) < N_LABELLED, SUBJECT, -1)
 
 @pytest.fixture(scope="module")
 def taught() -> TSENetClassifier:
-    return TSENetClassifier(unlabeled=-1, **QUICK).fit(ROWS, FEW, embeddings=VECTORS)
+    return TSENetClassifier(unlabeled=-1, **FAST).fit(ROWS, FEW, embeddings=VECTORS)
 
 
 def test_a_network_of_words_learns_from_embeddings(taught: TSENetClassifier) -> None:
-    alone = TSENetClassifier(unlabeled=-1, **QUICK).fit(ROWS, FEW)
+    alone = TSENetClassifier(unlabeled=-1, **FAST).fit(ROWS, FEW)
     new_rows, new_subject, _ = documents(1)
 
     assert taught.score(new_rows, new_subject) > alone.score(new_rows, new_subject) + 0.04
@@ -57,7 +58,7 @@ def test_the_score_is_that_of_what_predicts() -> None:
     rng = np.random.default_rng(0)
     words = csr_array((rng.random((N_ROWS, 60)) < 0.1).astype(np.float32))
     few = np.where(np.arange(N_ROWS) < 90, SUBJECT, -1)
-    model = TSENetClassifier(unlabeled=-1, **QUICK).fit(words, few, embeddings=VECTORS)
+    model = TSENetClassifier(unlabeled=-1, **FAST).fit(words, few, embeddings=VECTORS)
     score = model.cv_score_
     assert score is not None
     assert (score.scored, score.n_rows) == ("student", 90)
@@ -65,7 +66,7 @@ def test_the_score_is_that_of_what_predicts() -> None:
     assert score.value < 0.6
     assert "without embeddings" in str(score)
 
-    both = TSENetClassifier(unlabeled=-1, **QUICK)
+    both = TSENetClassifier(unlabeled=-1, **FAST)
     both.fit(words, few, embeddings=VECTORS, inputs="both")
     score = both.cv_score_
     assert score is not None
@@ -75,7 +76,7 @@ def test_the_score_is_that_of_what_predicts() -> None:
 
 def test_the_order_of_the_rows_does_not_matter(taught: TSENetClassifier) -> None:
     order = np.random.default_rng(2).permutation(N_ROWS)
-    again = TSENetClassifier(unlabeled=-1, **QUICK)
+    again = TSENetClassifier(unlabeled=-1, **FAST)
     again.fit(ROWS[order], FEW[order], embeddings=VECTORS[order])
     assert np.allclose(again.predict_proba(ROWS), taught.predict_proba(ROWS), atol=1e-5)
 
@@ -83,9 +84,9 @@ def test_the_order_of_the_rows_does_not_matter(taught: TSENetClassifier) -> None
 def test_a_weight_of_two_is_a_row_twice() -> None:
     weights = np.where(np.arange(N_ROWS) % 3 == 0, 2, 1)
     twice = np.repeat(np.arange(N_ROWS), weights)
-    weighted = TSENetClassifier(unlabeled=-1, **QUICK)
+    weighted = TSENetClassifier(unlabeled=-1, **FAST)
     weighted.fit(ROWS, FEW, sample_weight=weights, embeddings=VECTORS)
-    repeated = TSENetClassifier(unlabeled=-1, **QUICK)
+    repeated = TSENetClassifier(unlabeled=-1, **FAST)
     repeated.fit(ROWS[twice], FEW[twice], embeddings=VECTORS[twice])
     assert np.allclose(
         weighted.predict_proba(ROWS), repeated.predict_proba(ROWS), rtol=0, atol=1e-5
@@ -98,14 +99,14 @@ def test_a_regressor_of_dense_rows_learns_from_them() -> None:
     rows = np.repeat(hidden, 4, axis=1) + rng.normal(size=(400, 12))
     values = 5.0 + hidden.sum(axis=1)
     few = np.where(np.arange(400) < 15, values, np.nan)
-    alone = TSENetRegressor(**QUICK).fit(rows, few)
-    taught = TSENetRegressor(**QUICK).fit(rows, few, embeddings=hidden)
+    alone = TSENetRegressor(**FAST).fit(rows, few)
+    taught = TSENetRegressor(**FAST).fit(rows, few, embeddings=hidden)
     assert taught.score(rows[200:], values[200:]) > alone.score(rows[200:], values[200:])
 
 
 def test_where_every_row_has_a_label_they_change_nothing() -> None:
     models = [
-        TSENetClassifier(**QUICK).fit(ROWS, SUBJECT, embeddings=each) for each in (None, VECTORS)
+        TSENetClassifier(**FAST).fit(ROWS, SUBJECT, embeddings=each) for each in (None, VECTORS)
     ]
     assert np.array_equal(models[0].predict_proba(ROWS), models[1].predict_proba(ROWS))
 
@@ -121,7 +122,7 @@ def test_where_every_row_has_a_label_they_change_nothing() -> None:
 )
 def test_wrong_embeddings_are_refused(wrong: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        TSENetClassifier(unlabeled=-1, **QUICK).fit(ROWS, FEW, embeddings=wrong)
+        TSENetClassifier(unlabeled=-1, **FAST).fit(ROWS, FEW, embeddings=wrong)
 
 
 # ---- embeddings as inputs
@@ -131,7 +132,7 @@ def test_wrong_embeddings_are_refused(wrong: Any, message: str) -> None:
 def test_both_inputs_predict_better_than_words(n_labelled: int, tmp_path: Path) -> None:
     some = np.where(np.arange(N_ROWS) < n_labelled, SUBJECT, -1)
     words, both = (
-        TSENetClassifier(unlabeled=-1, **QUICK).fit(ROWS, some, embeddings=VECTORS, inputs=inputs)
+        TSENetClassifier(unlabeled=-1, **FAST).fit(ROWS, some, embeddings=VECTORS, inputs=inputs)
         for inputs in ("words", "both")
     )
     new_rows, new_subject, new_vectors = documents(1)
@@ -152,16 +153,16 @@ def test_values_from_both_inputs() -> None:
     rows, vectors = rng.normal(size=(300, 4)), rng.normal(size=(300, 2))
     values = 5.0 + rows[:, 0] + vectors.sum(axis=1)
     few = np.where(np.arange(300) < 150, values, np.nan)
-    model = TSENetRegressor(**QUICK).fit(rows, few, embeddings=vectors, inputs="both")
+    model = TSENetRegressor(**FAST).fit(rows, few, embeddings=vectors, inputs="both")
     assert model.score(rows[150:], values[150:], embeddings=vectors[150:]) > 0.8
 
 
 def test_wrong_uses_of_both_inputs_are_refused(taught: TSENetClassifier, tmp_path: Path) -> None:
-    model = TSENetClassifier(unlabeled=-1, **QUICK)
+    model = TSENetClassifier(unlabeled=-1, **FAST)
     with pytest.raises(ValueError, match='"both" together with embeddings'):
         model.fit(ROWS, FEW, inputs="both")
     with pytest.raises(ValueError, match="linear skip"):
-        TSENetClassifier.paper(unlabeled=-1, **QUICK).fit(
+        TSENetClassifier.paper(unlabeled=-1, **FAST).fit(
             ROWS, FEW, embeddings=VECTORS, inputs="both"
         )
     model.fit(ROWS, FEW, embeddings=VECTORS, inputs="both")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.model_selection import KFold, cross_val_score
 
+from tests.builders import QUICK
 from tsenet import DataError, TSENetClassifier, TSENetRegressor
 
 N_ROWS, N_LABELLED = 900, 9
@@ -63,7 +64,7 @@ def three() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     return rows, np.digitize(rows[:, 0], [0.2, 1.0]) - 1
 
 
-QUICK = {"random_state": 0, "max_epochs": 15, "skip_units": 20}
+FAST = {**QUICK, "max_epochs": 15}
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,7 @@ def test_a_likely_marker_is_named(kinds: list[object], marker: str) -> None:
     y = np.resize(np.array(kinds), 40)
     says = f"class {marker} in 20 of 40 rows, .* with unlabeled={marker} "
     with pytest.warns(UserWarning, match=says) as found:
-        TSENetClassifier(**QUICK).fit(np.random.default_rng(0).normal(size=(40, 4)), y)
+        TSENetClassifier(**FAST).fit(np.random.default_rng(0).normal(size=(40, 4)), y)
     assert found[0].filename == __file__  # points at the user's line
 
 
@@ -82,7 +83,7 @@ def test_no_warning_where_minus_one_is_clear(kinds: list[object]) -> None:
     y = np.resize(np.array(kinds), 40)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = TSENetClassifier(**QUICK).fit(np.random.default_rng(0).normal(size=(40, 4)), y)
+        model = TSENetClassifier(**FAST).fit(np.random.default_rng(0).normal(size=(40, 4)), y)
     assert model.classes_.tolist() == sorted(set(kinds))  # type: ignore[type-var]  # of one kind each
 
 
@@ -96,9 +97,9 @@ def test_every_mark_gives_the_same_model(
     names = np.array(["low", "middle", "high"], dtype=object)[kinds + 1]
     few = names.copy()
     few[60:] = blank
-    model = TSENetClassifier(**QUICK, unlabeled=unlabeled).fit(rows, few)
+    model = TSENetClassifier(**FAST, unlabeled=unlabeled).fit(rows, few)
     codes = np.where(np.arange(300) < 60, np.unique(names, return_inverse=True)[1], -1)
-    same = TSENetClassifier(**QUICK, unlabeled=-1).fit(rows, codes)
+    same = TSENetClassifier(**FAST, unlabeled=-1).fit(rows, codes)
 
     assert model.classes_.tolist() == ["high", "low", "middle"]
     assert np.array_equal(model.predict_proba(rows), same.predict_proba(rows))
@@ -113,18 +114,18 @@ def test_cross_validation_scores_labelled_rows_alone(
 ) -> None:
     rows, kinds = three
     few = np.where(np.arange(300) % 3 == 0, kinds + 1, -1)
-    scores = cross_val_score(TSENetClassifier(**QUICK, unlabeled=-1), rows, few, cv=3)
+    scores = cross_val_score(TSENetClassifier(**FAST, unlabeled=-1), rows, few, cv=3)
     assert scores.min() > 0.7
     missing = np.where(few < 0, np.nan, few)
     folds = KFold(3, shuffle=True, random_state=0)
-    assert cross_val_score(TSENetClassifier(**QUICK), rows, missing, cv=folds).min() > 0.7
+    assert cross_val_score(TSENetClassifier(**FAST), rows, missing, cv=folds).min() > 0.7
 
 
 def test_targets_that_cannot_be_it_are_refused(
     three: tuple[NDArray[np.float64], NDArray[np.int64]],
 ) -> None:
     rows, kinds = three
-    model = TSENetClassifier(**QUICK).fit(rows, kinds + 1)
+    model = TSENetClassifier(**FAST).fit(rows, kinds + 1)
     with pytest.raises(DataError, match="does not hold what the model predicts: it holds 'a'"):
         model.score(rows, ["a", "b", "c"] * 100)
     with pytest.raises(DataError, match="all 300 rows are without one"):
@@ -137,7 +138,7 @@ def test_a_regressor_learns_from_rows_without_a_value() -> None:
     rows = np.random.default_rng(3).normal(size=(200, 5))
     values = rows[:, 0] - rows[:, 1]
     few = np.where(np.arange(200) < 60, values, np.nan)
-    model = TSENetRegressor(**QUICK).fit(rows, few)
+    model = TSENetRegressor(**FAST).fit(rows, few)
     assert model.score(rows, values) > 0.8
     assert model.score(rows, few) == pytest.approx(model.score(rows[:60], values[:60]))
 

@@ -19,11 +19,11 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import tsenet
-from tests.builders import one_latent_rows
+from tests.builders import QUICK, one_latent_rows
 from tsenet import DataError, TSENetClassifier, TSENetRegressor
 from tsenet.data.table import Table
 
-QUICK: dict[str, Any] = {"random_state": 0, "max_epochs": 15, "skip_units": 20, "feature_units": 20}
+FAST = {**QUICK, "max_epochs": 15}
 
 Floats = NDArray[np.float64]
 
@@ -50,14 +50,14 @@ def labels(rows: Floats) -> Floats:
 
 @pytest.fixture(scope="module")
 def fitted(rows: Floats, kinds: NDArray[Any]) -> TSENetClassifier:
-    return TSENetClassifier(**QUICK).fit(rows, kinds)
+    return TSENetClassifier(**FAST).fit(rows, kinds)
 
 
 # ---- scikit-learn
 
 
 def test_in_a_pipeline_after_tfidf(rows: Floats, kinds: NDArray[Any]) -> None:
-    pipeline = make_pipeline(TfidfTransformer(), TSENetClassifier(**{**QUICK, "max_epochs": 60}))
+    pipeline = make_pipeline(TfidfTransformer(), TSENetClassifier(**{**FAST, "max_epochs": 60}))
     counts = sp.csr_array(rows)
     assert pipeline.fit(counts, kinds).score(counts, kinds) > 0.8
     assert pipeline[:-1].transform(counts).format == "csr"
@@ -67,7 +67,7 @@ def test_in_a_grid_search_with_one_wiring(
     rows: Floats, kinds: NDArray[Any], fitted: TSENetClassifier
 ) -> None:
     search = GridSearchCV(
-        TSENetClassifier(**QUICK, wiring=fitted.wiring_, init="random"),
+        TSENetClassifier(**FAST, wiring=fitted.wiring_, init="random"),
         {"learning_rate": [1e-6, 1e-2]},
         cv=2,
     ).fit(rows, kinds)
@@ -94,7 +94,7 @@ def test_answers_agree_with_each_other(fitted: TSENetClassifier, rows: Floats) -
 
 
 def test_two_classes_give_one_decision(rows: Floats, kinds: NDArray[Any]) -> None:
-    model = TSENetClassifier(**QUICK).fit(rows, kinds == "red")
+    model = TSENetClassifier(**FAST).fit(rows, kinds == "red")
     assert model.classes_.tolist() == [False, True]
     decision = model.decision_function(rows)
     assert decision.shape == (600,)
@@ -103,7 +103,7 @@ def test_two_classes_give_one_decision(rows: Floats, kinds: NDArray[Any]) -> Non
 
 
 def test_labels_with_unknown_ones(rows: Floats, labels: Floats) -> None:
-    model = TSENetClassifier(**{**QUICK, "max_epochs": 60}).fit(rows, labels)
+    model = TSENetClassifier(**{**FAST, "max_epochs": 60}).fit(rows, labels)
     shares = model.predict_proba(rows)
     assert shares.shape == (600, 3)
     assert np.array_equal(model.predict(rows), (shares > 0.5).astype(int))
@@ -115,7 +115,7 @@ def test_labels_with_unknown_ones(rows: Floats, labels: Floats) -> None:
 
 def test_regression_with_one_and_several_targets(rows: Floats) -> None:
     sums = rows.reshape(600, 3, 4).sum(axis=2)
-    options = {**QUICK, "max_epochs": 80}
+    options = {**FAST, "max_epochs": 80}
     one = TSENetRegressor(**options).fit(rows, 1000 + sums[:, 0])
     assert one.predict(rows).shape == (600,)
     assert one.score(rows, 1000 + sums[:, 0]) > 0.8
@@ -147,7 +147,7 @@ def test_hidden_units_and_their_names(fitted: TSENetClassifier, rows: Floats) ->
     assert names[:n_latents:k] == [f"{name}/1" for name in fitted.tree_.latent_names]
     assert names[k - 1] == f"{fitted.tree_.latent_names[0]}/{k}"
     assert names[n_latents] == "skip0.0"
-    assert names[-1] == "top.19"
+    assert names[-1] == "top.7"
     weight, bias = fitted.net_.output.weight.detach().numpy(), fitted.net_.output.bias.detach()
     outputs = hidden[:, n_latents:] @ weight + bias.numpy()
     scaled = fitted.scaling_.apply(Table.of(rows)).values
@@ -164,7 +164,7 @@ def test_same_seed_same_bytes_for_any_number_of_threads(
 ) -> None:
     fitted.save(tmp_path / "m.tsenet")
     for number in (1, 2):
-        model = TSENetClassifier(**QUICK, n_jobs=number).fit(rows, kinds)
+        model = TSENetClassifier(**FAST, n_jobs=number).fit(rows, kinds)
         model.set_params(n_jobs=None).save(tmp_path / "other.tsenet")
         assert (tmp_path / "other.tsenet").read_bytes() == (tmp_path / "m.tsenet").read_bytes()
 
@@ -173,37 +173,37 @@ def test_the_order_of_the_rows_does_not_matter(
     rows: Floats, kinds: NDArray[Any], fitted: TSENetClassifier
 ) -> None:
     order = np.random.default_rng(5).permutation(600)
-    again = TSENetClassifier(**QUICK).fit(rows[order], kinds[order])
+    again = TSENetClassifier(**FAST).fit(rows[order], kinds[order])
     assert np.array_equal(again.predict_proba(rows), fitted.predict_proba(rows))
 
 
 def test_whole_weights_are_repetitions(rows: Floats, kinds: NDArray[Any]) -> None:
     weights = np.arange(600) % 3
-    weighted = TSENetClassifier(**QUICK).fit(rows, kinds, sample_weight=weights)
-    repeated = TSENetClassifier(**QUICK).fit(np.repeat(rows, weights, 0), np.repeat(kinds, weights))
+    weighted = TSENetClassifier(**FAST).fit(rows, kinds, sample_weight=weights)
+    repeated = TSENetClassifier(**FAST).fit(np.repeat(rows, weights, 0), np.repeat(kinds, weights))
     assert np.array_equal(weighted.predict_proba(rows), repeated.predict_proba(rows))
 
 
 def test_other_weights_count_in_the_loss(rows: Floats) -> None:
     noise = np.random.default_rng(2).integers(2, size=600)
     towards_one = np.where(noise == 1, 2.5, 0.1)
-    model = TSENetClassifier(**QUICK).fit(rows, noise, sample_weight=towards_one)
+    model = TSENetClassifier(**FAST).fit(rows, noise, sample_weight=towards_one)
     assert model.predict(rows).mean() > 0.9
 
 
 def test_class_weight(rows: Floats, labels: Floats) -> None:
     noise = np.random.default_rng(2).integers(2, size=600)
-    model = TSENetClassifier(**QUICK, class_weight={0: 25, 1: 1}).fit(rows, noise)
+    model = TSENetClassifier(**FAST, class_weight={0: 25, 1: 1}).fit(rows, noise)
     assert model.predict(rows).mean() < 0.1
     for weights in ({0: 25, 1: 1}, [{0: 25, 1: 1}] * 3):
-        several = TSENetClassifier(**QUICK, class_weight=weights).fit(rows, labels)
-        plain = TSENetClassifier(**QUICK).fit(rows, labels)
+        several = TSENetClassifier(**FAST, class_weight=weights).fit(rows, labels)
+        plain = TSENetClassifier(**FAST).fit(rows, labels)
         assert several.predict(rows).mean() < plain.predict(rows).mean()
     rare = np.where(np.isnan(labels), np.nan, labels * (np.arange(600) % 4 == 0)[:, None])
-    balanced = TSENetClassifier(**QUICK, class_weight="balanced").fit(rows, rare)
+    balanced = TSENetClassifier(**FAST, class_weight="balanced").fit(rows, rare)
     assert (
         balanced.predict(rows).mean()
-        > TSENetClassifier(**QUICK).fit(rows, rare).predict(rows).mean()
+        > TSENetClassifier(**FAST).fit(rows, rare).predict(rows).mean()
     )
 
 
@@ -216,17 +216,17 @@ def test_frames_and_arrays_give_the_same(
         pl.DataFrame(rows, schema=names),
         pd.DataFrame(rows.astype(np.int8), columns=names),
     ):
-        model = TSENetClassifier(**QUICK).fit(frame, pd.Series(kinds))
+        model = TSENetClassifier(**FAST).fit(frame, pd.Series(kinds))
         assert np.array_equal(model.predict_proba(frame), expected)
         assert model.feature_names_in_.tolist() == names
     assert np.array_equal(
-        TSENetClassifier(**QUICK).fit(rows.tolist(), kinds.tolist()).predict_proba(rows), expected
+        TSENetClassifier(**FAST).fit(rows.tolist(), kinds.tolist()).predict_proba(rows), expected
     )
 
 
 def test_a_table_brings_its_names(rows: Floats, kinds: NDArray[Any]) -> None:
     names = [f"w{j}" for j in range(12)]
-    model = TSENetClassifier(**QUICK).fit(tsenet.Table.of(rows, names), kinds)
+    model = TSENetClassifier(**FAST).fit(tsenet.Table.of(rows, names), kinds)
     assert model.feature_names_in_.tolist() == names
     expected = model.predict_proba(tsenet.Table.of(rows, names))
     assert np.array_equal(model.predict_proba(pd.DataFrame(rows, columns=names)), expected)
@@ -238,14 +238,14 @@ def test_a_table_brings_its_names(rows: Floats, kinds: NDArray[Any]) -> None:
 def test_categories_are_inputs(rows: Floats, kinds: NDArray[Any]) -> None:
     frame = pd.DataFrame(rows[:, :6], columns=list("abcdef"))
     frame["colour"] = kinds
-    model = TSENetClassifier(**{**QUICK, "max_epochs": 60}).fit(frame, kinds)
+    model = TSENetClassifier(**{**FAST, "max_epochs": 60}).fit(frame, kinds)
     assert model.wiring_.names[0][-3:] == ("colour=blue", "colour=green", "colour=red")
     assert model.score(frame, kinds) == 1.0
     unseen = frame.assign(colour="purple")
     assert model.predict(unseen).shape == (600,)
     # a wiring knows the levels, also where a fold lacks one
     part = frame[frame.colour != "red"]
-    again = TSENetClassifier(**QUICK, wiring=model.wiring_).fit(part, kinds[frame.colour != "red"])
+    again = TSENetClassifier(**FAST, wiring=model.wiring_).fit(part, kinds[frame.colour != "red"])
     assert again.predict(frame).shape == (600,)
 
 
@@ -261,12 +261,12 @@ def test_a_wiring_that_does_not_fit_is_refused(rows: Floats, kinds: NDArray[Any]
     named = tsenet.expand(tsenet.learn_tree(frame, random_state=0), frame)
     with pytest.raises(DataError, match="column 'h'"):
         TSENetClassifier(wiring=named).fit(frame[list("hgfedcba")], kinds)
-    TSENetClassifier(**QUICK, wiring=named).fit(frame, kinds)
-    TSENetClassifier(**QUICK, wiring=wiring).fit(frame, kinds)  # learned without names
+    TSENetClassifier(**FAST, wiring=named).fit(frame, kinds)
+    TSENetClassifier(**FAST, wiring=wiring).fit(frame, kinds)  # learned without names
 
 
 def test_partial_fit_learns(rows: Floats, kinds: NDArray[Any]) -> None:
-    model = TSENetClassifier(**QUICK, batch_size=50, learning_rate=1e-2)
+    model = TSENetClassifier(**FAST, batch_size=50, learning_rate=1e-2)
     with pytest.raises(ValueError, match="classes must be passed on the first call"):
         model.partial_fit(rows, kinds)
     seen = kinds[:100] != "red"
@@ -283,7 +283,7 @@ def test_partial_fit_learns(rows: Floats, kinds: NDArray[Any]) -> None:
 
 def test_partial_fit_is_reproducible_and_continues_adam(rows: Floats, tmp_path: Path) -> None:
     sums = rows.sum(axis=1)
-    first, second = (TSENetRegressor(**QUICK, batch_size=50) for _ in range(2))
+    first, second = (TSENetRegressor(**FAST, batch_size=50) for _ in range(2))
     for model in (first, second):
         for _ in range(3):
             model.partial_fit(rows, sums)
@@ -299,7 +299,7 @@ def test_partial_fit_is_reproducible_and_continues_adam(rows: Floats, tmp_path: 
 
 
 def test_tree_options(rows: Floats, kinds: NDArray[Any]) -> None:
-    quick = {**QUICK, "max_epochs": 1}
+    quick = {**FAST, "max_epochs": 1}
     refined = TSENetClassifier(**quick).fit(rows, kinds).tree_
     plain = TSENetClassifier(**quick, tree_options={"refine_steps": 0}).fit(rows, kinds).tree_
     assert np.array_equal(plain.parent, refined.parent)
@@ -314,7 +314,7 @@ def test_a_linear_skip_is_kept_if_it_clearly_helps() -> None:
     rows = rng.normal(size=(700, 10))
     linear = rows @ rng.normal(size=10) > 0
     noise = rng.integers(0, 2, 700)
-    quick = {**QUICK, "max_epochs": 40}
+    quick = {**FAST, "max_epochs": 40}
     for target, wanted in ((linear, True), (noise, False)):
         chosen = TSENetClassifier(**quick).fit(rows, target)
         alone = TSENetClassifier(**quick, linear_skip=wanted).fit(rows, target)
@@ -329,7 +329,7 @@ def test_progress_reports_every_stage(rows: Floats, kinds: NDArray[Any]) -> None
         if stage not in stages:
             stages.append(stage)
 
-    TSENetClassifier(**{**QUICK, "max_epochs": 1}, progress=note).fit(rows, kinds)
+    TSENetClassifier(**{**FAST, "max_epochs": 1}, progress=note).fit(rows, kinds)
     assert stages[-3:] == ["links", "linear teacher", "training"]
     assert "islands" in stages
 
@@ -345,7 +345,7 @@ def test_one_class_is_refused(rows: Floats) -> None:
 def test_rare_class_is_kept_for_training(rows: Floats, kinds: NDArray[Any]) -> None:
     rare = kinds.astype(object)
     rare[7] = "once"
-    model = TSENetClassifier(**QUICK).fit(rows, rare)
+    model = TSENetClassifier(**FAST).fit(rows, rare)
     assert "once" in model.classes_
     assert model.predict_proba(rows).shape == (600, 4)
 
@@ -354,14 +354,14 @@ def test_all_zero_rows_and_one_feature(rows: Floats, kinds: NDArray[Any]) -> Non
     empty = rows.copy()
     empty[:50] = 0
     for form in (empty, sp.csr_array(empty)):
-        assert TSENetClassifier(**QUICK).fit(form, kinds).predict(form).shape == (600,)
-    one = TSENetClassifier(**{**QUICK, "max_epochs": 60}).fit(rows[:, :1], rows[:, 0])
+        assert TSENetClassifier(**FAST).fit(form, kinds).predict(form).shape == (600,)
+    one = TSENetClassifier(**{**FAST, "max_epochs": 60}).fit(rows[:, :1], rows[:, 0])
     assert one.score(rows[:, :1], rows[:, 0]) == 1.0
 
 
 def test_constant_columns_only(kinds: NDArray[Any]) -> None:
     for form in (np.ones((600, 3)), sp.csr_array((600, 3))):
-        model = TSENetClassifier(**QUICK).fit(form, kinds)
+        model = TSENetClassifier(**FAST).fit(form, kinds)
         assert model.wiring_.layer_sizes == (3, 1)
         most = pd.Series(kinds).value_counts().index[0]
         assert set(model.predict(form)) == {most}
@@ -393,7 +393,7 @@ def test_clear_errors(fitted: TSENetClassifier, rows: Floats, kinds: NDArray[Any
 def test_files_hold_everything(
     form: str, rows: Floats, kinds: NDArray[Any], labels: Floats, tmp_path: Path
 ) -> None:
-    options: dict[str, Any] = {**QUICK, "max_epochs": 2}
+    options: dict[str, Any] = {**FAST, "max_epochs": 2}
     X: Any = pd.DataFrame(rows, columns=[f"w{j}" for j in range(12)])
     y: Any = kinds
     kind: Any = TSENetClassifier
@@ -436,7 +436,7 @@ def test_files_hold_everything(
 
 
 def test_a_loaded_model_can_go_on(rows: Floats, kinds: NDArray[Any], tmp_path: Path) -> None:
-    model = TSENetClassifier(**QUICK).fit(rows, kinds)
+    model = TSENetClassifier(**FAST).fit(rows, kinds)
     model.save(tmp_path / "m.tsenet")
     again = tsenet.load(tmp_path / "m.tsenet")
     for each in (model, again):

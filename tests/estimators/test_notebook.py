@@ -15,12 +15,12 @@ from sklearn.feature_selection import SelectFromModel
 from sklearn.metrics import roc_auc_score
 
 import tsenet
-from tests.builders import one_latent_rows
+from tests.builders import QUICK, one_latent_rows
 from tsenet import TSENetClassifier, TSENetRegressor
 from tsenet.explain import explain_prediction
 from tsenet.explain.affine import column_importances
 
-QUICK: dict[str, Any] = {"random_state": 0, "max_epochs": 8, "skip_units": 10, "feature_units": 10}
+FAST = {**QUICK, "max_epochs": 8}
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ def kinds(rows: Floats) -> NDArray[Any]:
 
 @pytest.fixture(scope="module")
 def fitted(rows: Floats, kinds: NDArray[Any]) -> TSENetClassifier:
-    return TSENetClassifier(**QUICK).fit(rows, kinds)
+    return TSENetClassifier(**FAST).fit(rows, kinds)
 
 
 # ---- gaps in the rows
@@ -61,12 +61,12 @@ def test_missing_values_are_read_as_the_mean(fitted: TSENetClassifier, rows: Flo
 
 def test_missing_values_are_learned_from(rows: Floats, kinds: NDArray[Any]) -> None:
     gaps = with_gaps(rows)
-    model = TSENetClassifier(**{**QUICK, "max_epochs": 40}).fit(gaps, kinds)
+    model = TSENetClassifier(**{**FAST, "max_epochs": 40}).fit(gaps, kinds)
     assert model.score(gaps, kinds) > 0.75
     assert model.score(rows, kinds) > 0.8
     assert np.allclose(model.scaling_.shift, np.nanmean(gaps, axis=0))
     frame = pd.DataFrame(gaps, columns=[f"c{j}" for j in range(10)])
-    named = TSENetClassifier(**{**QUICK, "max_epochs": 40}).fit(frame.astype("Float64"), kinds)
+    named = TSENetClassifier(**{**FAST, "max_epochs": 40}).fit(frame.astype("Float64"), kinds)
     assert np.array_equal(named.predict_proba(frame), model.predict_proba(gaps))
 
 
@@ -74,7 +74,7 @@ def test_missing_categories(rows: Floats, kinds: NDArray[Any], tmp_path: Path) -
     frame = pd.DataFrame(rows[:, :3], columns=list("abc"))
     frame["kind"] = pd.Series(kinds).where(np.arange(400) % 5 > 0).astype("category")
     frame["flag"] = rows[:, 4] > 0
-    model = TSENetClassifier(**{**QUICK, "max_epochs": 30}).fit(frame, kinds)
+    model = TSENetClassifier(**{**FAST, "max_epochs": 30}).fit(frame, kinds)
     assert model.wiring_.names[0][3:] == ("kind=few", "kind=many", "kind=some", "flag")
     assert model.score(frame, kinds) > 0.8
     unknown = frame.assign(kind=None)
@@ -89,14 +89,14 @@ def test_missing_categories(rows: Floats, kinds: NDArray[Any], tmp_path: Path) -
 
 def test_rows_to_validate_on(rows: Floats, kinds: NDArray[Any]) -> None:
     train, held = slice(0, 300), slice(300, 400)
-    model = TSENetClassifier(**QUICK, init="random")
+    model = TSENetClassifier(**FAST, init="random")
     model.fit(rows[train], kinds[train], eval_set=(rows[held], kinds[held]), eval_metric="accuracy")
     scores = model.history_.validation_score
     assert len(scores) == model.history_.n_epochs
     assert model.score(rows[held], kinds[held]) == pytest.approx(max(scores))
     others = np.append(kinds[held], [None])
     more = np.concatenate([rows[held], rows[:1]])  # a row without a label is left out
-    again = TSENetClassifier(**QUICK, init="random").fit(
+    again = TSENetClassifier(**FAST, init="random").fit(
         rows[train], kinds[train], eval_set=[(more, others)], eval_metric="accuracy"
     )
     assert again.history_.validation_score == scores
@@ -104,12 +104,12 @@ def test_rows_to_validate_on(rows: Floats, kinds: NDArray[Any]) -> None:
 
 def test_the_tree_start_is_validated_too(rows: Floats, kinds: NDArray[Any]) -> None:
     table = tsenet.Table.of(rows)
-    model = TSENetClassifier(**QUICK, linear_skip=False)
+    model = TSENetClassifier(**FAST, linear_skip=False)
     model.fit(
         table.take(slice(0, 300)), kinds[:300], eval_set=(table.take(slice(300, 400)), kinds[300:])
     )
     losses = model.history_.validation_loss
-    assert len(losses) == QUICK["max_epochs"]
+    assert len(losses) == FAST["max_epochs"]
     shares = model.predict_proba(rows[300:])
     true = np.searchsorted(model.classes_, kinds[300:])
     assert min(losses) == pytest.approx(-np.log(shares[np.arange(100), true]).mean(), rel=1e-4)
@@ -122,7 +122,7 @@ def test_metrics_of_two_classes(metric: str, rows: Floats, kinds: NDArray[Any]) 
     def own(true: NDArray[Any], shares: Floats) -> float:
         return -float(np.abs(true - shares[:, 1]).mean())
 
-    model = TSENetClassifier(**QUICK, init="random").fit(
+    model = TSENetClassifier(**FAST, init="random").fit(
         rows[:300],
         many[:300],
         eval_set=(rows[300:], many[300:]),
@@ -140,7 +140,7 @@ def test_metrics_of_two_classes(metric: str, rows: Floats, kinds: NDArray[Any]) 
 @pytest.mark.parametrize("metric", ["r2", "mae", "rmse"])
 def test_metrics_of_values(metric: str, rows: Floats) -> None:
     values = 100 + 5 * rows[:, :4].sum(axis=1)
-    model = TSENetRegressor(**QUICK, init="random").fit(
+    model = TSENetRegressor(**FAST, init="random").fit(
         rows[:300], values[:300], eval_set=(rows[300:], values[300:]), eval_metric=metric
     )
     error = model.predict(rows[300:]) - values[300:]
@@ -153,7 +153,7 @@ def test_metrics_of_values(metric: str, rows: Floats) -> None:
 
 
 def test_wrong_validation_is_refused(rows: Floats, kinds: NDArray[Any]) -> None:
-    model = TSENetClassifier(**QUICK)
+    model = TSENetClassifier(**FAST)
     for wrong, says in (
         ({"eval_set": rows}, r"tuple \(X, y\)"),
         ({"eval_set": (rows[:, 1:], kinds)}, "features"),
@@ -185,11 +185,11 @@ def test_importances_find_the_columns_that_matter(
 
 def test_importances_of_categories_and_sparse_rows(rows: Floats, kinds: NDArray[Any]) -> None:
     frame = pd.DataFrame({"noise": rows[:, 8], "kind": kinds})
-    shares = TSENetClassifier(**QUICK).fit(frame, kinds).feature_importances_
+    shares = TSENetClassifier(**FAST).fit(frame, kinds).feature_importances_
     assert shares.shape == (2,)
     assert shares[1] > 0.8
     counts = sp.csr_array(rows[:, :8])
-    sparse = TSENetRegressor(**QUICK).fit(counts, rows[:, :4].sum(axis=1))
+    sparse = TSENetRegressor(**FAST).fit(counts, rows[:, :4].sum(axis=1))
     assert sparse.feature_importances_[:4].sum() > 0.8
 
 

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 import tsenet
+from tests.builders import QUICK
 from tsenet import TopicModel, TSENetClassifier, TSENetRegressor
 from tsenet.data import vectorize, word_vectorizer
 from tsenet.errors import DataError
@@ -22,7 +23,7 @@ SUBJECTS = [
     *("bicycle sprint peloton stage climb rider", "senate ballot voter candidate campaign mayor"),
     *("tax budget deficit treasury spending minister", "verdict judge jury lawyer trial appeal"),
 ]
-QUICK: dict[str, Any] = {"random_state": 0, "max_epochs": 3}
+FAST = {**QUICK, "max_epochs": 3}
 
 
 def documents(n: int = 480) -> tuple[list[str], NDArray[np.str_]]:
@@ -52,11 +53,11 @@ def grown(topics: TopicModel) -> TSENetClassifier:
     assert len(at) == 6
     (football, tennis, cycling, *_) = at
     curated.merge([tennis, cycling]).rename({football: "Football", tennis: "Other sports"})
-    return TSENetClassifier(skeleton=curated, **QUICK).fit(TEXTS, FIELDS)
+    return TSENetClassifier(skeleton=curated, **FAST).fit(TEXTS, FIELDS)
 
 
 def test_topics_become_levels_of_units_with_their_titles() -> None:
-    model = TSENetClassifier(skeleton="topics", **QUICK).fit(TEXTS, FIELDS)
+    model = TSENetClassifier(skeleton="topics", **FAST).fit(TEXTS, FIELDS)
     words, lowest, *_ = model.wiring_.names
     assert set(words) == set(model.vectorizer_.get_feature_names_out())
     assert len(lowest) == 6  # these few texts have no more
@@ -109,13 +110,13 @@ def test_a_file_with_a_given_skeleton_needs_its_tree(
     without = {name: array for name, array in arrays.items() if not name.startswith("tree.")}
     with pytest.raises(ValueError, match="grew from a given one"):
         TSENetClassifier.from_parts({**meta, "tree": None}, without)
-    plain = TSENetClassifier(skeleton="hlta", **QUICK).fit(TEXTS, FIELDS)
+    plain = TSENetClassifier(skeleton="hlta", **FAST).fit(TEXTS, FIELDS)
     plain.save(tmp_path / "plain.tsenet")
     assert tsenet.load(tmp_path / "plain.tsenet").skeleton == "hlta"
 
 
 def test_a_clone_keeps_the_fitted_topics(topics: TopicModel) -> None:
-    model = TSENetClassifier(skeleton=topics, **QUICK)
+    model = TSENetClassifier(skeleton=topics, **FAST)
     copy = clone(model)
     assert copy.get_params()["skeleton"] is topics
     assert copy.get_params(deep=False).keys() == model.get_params(deep=False).keys()
@@ -140,14 +141,14 @@ def test_a_tree_over_a_table_is_a_skeleton(topics: TopicModel) -> None:
 def test_texts_are_counted_by_the_words_of_a_given_tree() -> None:
     table = vectorize(TEXTS, word_vectorizer(stop_words="english"))
     tree = tsenet.learn_tree(table, random_state=0)
-    model = TSENetClassifier(skeleton=tree, **QUICK).fit(TEXTS, FIELDS)
+    model = TSENetClassifier(skeleton=tree, **FAST).fit(TEXTS, FIELDS)
     assert model.feature_names_in_.tolist() == list(table.names)
     assert model.score(TEXTS, FIELDS) > 0.95
 
 
 def test_the_default_is_a_latent_tree_of_the_columns() -> None:
-    default = TSENetClassifier(**QUICK).fit(TEXTS, FIELDS)
-    named = TSENetClassifier(skeleton="hlta", **QUICK).fit(TEXTS, FIELDS)
+    default = TSENetClassifier(**FAST).fit(TEXTS, FIELDS)
+    named = TSENetClassifier(skeleton="hlta", **FAST).fit(TEXTS, FIELDS)
     assert default.learned_wiring_ == named.learned_wiring_
 
 
@@ -155,7 +156,7 @@ def test_topics_of_one_title_stay_apart() -> None:
     model = TopicModel(n_topics=6).fit(TEXTS)
     first, second = model.topics_.query("level == 1")["id"][:2]
     model.rename({first: "Same", second: "Same"})
-    names = TSENetClassifier(skeleton=model, **QUICK).fit(TEXTS, FIELDS).wiring_.names[1]
+    names = TSENetClassifier(skeleton=model, **FAST).fit(TEXTS, FIELDS).wiring_.names[1]
     assert {"Same", f"Same ({second})"} <= set(names)
 
 

@@ -1,4 +1,4 @@
-"""Initial weights: drawn by He's rule, or log-odds of the links."""
+"""Initial weights: drawn by He's rule, log-odds of the links, or principal directions."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from tests.network.wirings import layer_of, wiring
+from tests.network.wirings import layer_of, random_wiring, wiring
 from tsenet.errors import DataError
-from tsenet.expansion.wiring import Wiring
-from tsenet.network.initial_weights import set_log_odds
+from tsenet.expansion.wiring import Wiring, WiringLayer
+from tsenet.network.initial_weights import (
+    leading_directions,
+    set_log_odds,
+    set_principal_directions,
+)
 from tsenet.network.inputs import Inputs
+from tsenet.network.topology import Links
 from tsenet.network.tsenet import TSENet
 
 
@@ -86,3 +91,109 @@ def test_log_odds_need_a_wiring_that_has_them() -> None:
     inputs = Inputs(np.zeros((5, wiring().layer_sizes[0]), np.float32))
     with pytest.raises(DataError, match="log_odds=True"):
         set_log_odds(TSENet(wiring(), 2), inputs)
+
+
+# ---- local principal directions against the eigenvectors of each latent's own covariance matrix
+
+
+N_INPUTS = 36
+
+
+def tagged(wiring: Wiring) -> Wiring:
+    """The wiring with the first two links of each unit called the tree's, where they can be."""
+    layers = []
+    for layer in wiring.layers:
+        taken: set[int] = set()
+        marked = np.zeros(layer.n_edges, bool)
+        for start in layer.indptr[:-1].tolist():
+            for e in range(start, min(start + 2, layer.n_edges)):
+                if int(layer.indices[e]) not in taken:
+                    taken.add(int(layer.indices[e]))
+                    marked[e] = True
+        layers.append(WiringLayer(layer.indptr, layer.indices, marked, layer.n_lower))
+    return Wiring(tuple(layers), wiring.names, "random")
+
+
+WIRING = tagged(random_wiring(np.random.default_rng(0), (N_INPUTS, 8, 4), 0.5))
+
+
+def rows_of_few_causes(n_columns: int, n_rows: int = 400) -> NDArray[np.float32]:
+    """Non-negative rows with four strong common causes, of which many entries are 0."""
+    rng = np.random.default_rng(1)
+    causes = rng.gamma(0.5, size=(n_rows, 4)) * [8.0, 5.0, 3.0, 2.0]
+    values = causes @ rng.random((4, n_columns)) ** 4 + 0.1 * rng.random((n_rows, n_columns))
+    return np.where(values > 1.0, values, 0.0).astype(np.float32)
+
+
+@pytest.mark.parametrize(("k_in", "k_out"), [(1, 1), (1, 3), (2, 2)])
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_units_have_the_leading_eigenvectors(is_sparse: bool, k_in: int, k_out: int) -> None:
+    layer = WIRING.layers[0]
+    links = Links.of(layer, k_in, k_out)
+    rows = rows_of_few_causes(N_INPUTS * k_in)
+    given = csr_array(rows) if is_sparse else rows
+    if is_sparse:
+        rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+
+    weight = leading_directions(links, given, layer.from_tree)
+
+    dense = links.matrix(weight).toarray().T
+    for u in range(8):
+        own = slice(layer.indptr[u], layer.indptr[u + 1])
+        columns = (layer.indices[own, None] * k_in + np.arange(k_in)).ravel()
+        values, vectors = np.linalg.eigh(np.cov(rows[:, columns].T))
+        found = dense[u * k_out : (u + 1) * k_out][:, columns]
+        np.testing.assert_allclose(found @ found.T, np.eye(k_out), atol=1e-4)
+        for j in range(k_out):
+            variance = (rows[:, columns] @ found[j]).var(ddof=1)
+            assert variance == pytest.approx(values[-1 - j], rel=0.03)
+            if values[-1 - j] > 1.5 * values[-2 - j]:
+                assert abs(found[j] @ vectors[:, -1 - j]) > 0.98
+            tree = np.repeat(layer.from_tree[own], k_in)
+            assert found[j][tree].sum() >= -1e-6
+
+
+def test_a_latent_of_dense_rows_with_few_links_has_opposite_then_random_units() -> None:
+    layer = WiringLayer([0, 2, 2], [1, 2], [True, True], 4)
+    links = Links.of(layer, 1, 7)
+    rows = rows_of_few_causes(4)
+
+    found = leading_directions(links, rows, layer.from_tree).reshape(2, 7)
+
+    np.testing.assert_array_equal(found[:, 2:4], -found[:, :2])
+    np.testing.assert_allclose(np.linalg.norm(found, axis=0), 1, rtol=1e-5)
+    assert np.unique(found.round(6), axis=1).shape[1] == 7
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_columns_that_repeat_each_other_have_one_direction(is_sparse: bool) -> None:
+    """The difference of two twins has no variance but that of rounding: no unit reads it."""
+    layer = WiringLayer([0, 2, 2], [1, 2], [True, True], 4)
+    links = Links.of(layer, 1, 4)
+    rows = np.abs(rows_of_few_causes(4))
+    rows[:, 2] = rows[:, 1] * np.float32(1 + 1e-5)
+
+    found = leading_directions(
+        links, csr_array(rows) if is_sparse else rows, layer.from_tree
+    ).reshape(2, 4)
+
+    np.testing.assert_allclose(np.abs(found), np.sqrt(0.5), atol=1e-3)
+    np.testing.assert_array_equal(np.sign(found[0]), np.sign(found[1]))
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("units_per_latent", [1, 2])
+def test_units_begin_with_mean_0_and_deviation_1(units_per_latent: int, is_sparse: bool) -> None:
+    rows = rows_of_few_causes(N_INPUTS)
+    inputs = Inputs(csr_array(rows) if is_sparse else rows)
+    net = TSENet(WIRING, 3, units_per_latent=units_per_latent)
+
+    set_principal_directions(net, inputs)
+
+    below = torch.from_numpy(rows)
+    for layer in net.eval().layers:
+        z = below @ layer.dense_weight().detach().t() + layer.bias.detach()
+        torch.testing.assert_close(z.mean(dim=0), torch.zeros(z.shape[1]), atol=1e-3, rtol=0)
+        torch.testing.assert_close(z.std(dim=0), torch.ones(z.shape[1]), atol=1e-2, rtol=0)
+        below = torch.relu(z)
+    assert np.isfinite(net.predictor().outputs(inputs)).all()

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import io
+import pickle
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -15,9 +20,12 @@ from tests.network.wirings import (
     mask_of,
     network,
     rows,
+    sparse_batch,
     wiring,
 )
+from tests.training.examples import small_net, table
 from tsenet.network.inputs import Inputs
+from tsenet.network.sparse_linear import SparseBatch
 from tsenet.network.tsenet import TSENet
 
 
@@ -178,3 +186,77 @@ def test_options_that_mean_nothing_are_refused(name: str, wrong: float) -> None:
         TSENet(wiring(), **{"n_outputs": 3, name: wrong})
     with pytest.raises(ValueError, match="'relu', 'tanh', 'sigmoid', not 'step'"):
         TSENet(wiring(), 3, activation="step")  # type: ignore[arg-type]  # what a user may write
+
+
+# ---- tSENet as an ordinary torch module: state, copies, types, export
+
+
+def test_state_dict_has_only_parameters_and_goes_back() -> None:
+    net, other = network(seed=1), network(seed=2)
+    buffer = io.BytesIO()
+    torch.save(net.state_dict(), buffer)
+    buffer.seek(0)
+
+    assert set(net.state_dict()) == {name for name, _ in net.named_parameters()}
+    other.load_state_dict(torch.load(buffer, weights_only=True))
+    x = sparse_batch(rows())
+    assert torch.equal(net.eval()(x), other.eval()(x))
+
+
+@pytest.mark.parametrize("how", [copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))])
+def test_copies_are_equal_and_independent(how: Any) -> None:
+    net = network().eval()
+    x = torch.from_numpy(rows())
+    before = net(x)
+    other = how(net)
+
+    assert torch.equal(other(x), before)
+    with torch.no_grad():
+        for parameter in other.parameters():
+            parameter.zero_()
+    assert torch.equal(net(x), before)
+    assert (other(x) == 0).all()
+
+
+@pytest.mark.parametrize("units_per_latent", [1, 3])
+def test_exports_with_any_number_of_rows(units_per_latent: int) -> None:
+    net = network(units_per_latent=units_per_latent).float().eval()
+    given, other = (torch.from_numpy(rows(n)).float() for n in (7, 12))
+
+    program = torch.export.export(net, (given,), dynamic_shapes=({0: torch.export.Dim("rows")},))
+
+    torch.testing.assert_close(program.module()(other), net(other), rtol=1e-5, atol=1e-6)
+    sparse = sparse_batch(rows(), torch.float32)
+    fixed = torch.export.export(net, (sparse,))
+    again = SparseBatch(sparse.row_start, sparse.columns, 2 * sparse.values, sparse.n_columns)
+    torch.testing.assert_close(fixed.module()(again), net(again), rtol=1e-5, atol=1e-6)
+
+
+# ---- the linear skip, from the input to the outputs: what it stands for
+
+
+N_INPUTS = 8
+
+
+def test_it_starts_at_nothing_and_is_counted() -> None:
+    plain, linear_skip = small_net(N_INPUTS, 4), small_net(N_INPUTS, 4, linear_skip=True)
+    batch = table(20)[0].batch()
+
+    assert torch.equal(plain.eval()(batch), linear_skip.eval()(batch))
+    assert linear_skip.n_parameters - plain.n_parameters == 4 * N_INPUTS
+    assert plain.linear_skip is None
+    summary = linear_skip.summary()
+    assert summary["parameters"].sum() == linear_skip.n_parameters
+    assert summary.index.tolist()[-2:] == ["output", "linear skip"]
+
+
+def test_alone_it_is_a_linear_model() -> None:
+    net = small_net(N_INPUTS, 4, linear_skip=True).eval()
+    weight = torch.randn(N_INPUTS, 4, generator=torch.Generator().manual_seed(2))
+    with torch.no_grad():
+        net.output.weight.zero_()
+        assert net.linear_skip is not None
+        net.linear_skip.copy_(weight)
+    batch = table(20)[0].batch()
+
+    assert torch.allclose(net(batch), batch @ weight + net.output.bias, atol=1e-5)

@@ -14,16 +14,17 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from sklearn.base import is_classifier
 
+from tests.builders import QUICK
 from tsenet import LatentTreeTransformer, TSENetClassifier, TSENetRegressor, learn_tree, load, save
 from tsenet.errors import TSENetError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of odd tables
 
-QUICK = {
+FAST = {
+    **QUICK,
     "tree_options": {"refine_steps": 1, "em_restarts": 1},
     "feature_units": 2,
     "max_epochs": 1,
-    "random_state": 0,
 }
 SEVERAL = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
@@ -93,7 +94,7 @@ def fits(draw: st.DrawFn) -> tuple[Any, Any, Any, dict[str, Any]]:
         "skip_units": draw(st.sampled_from([None, 0, 2])),
         "n_jobs": draw(st.sampled_from([None, 1])),
     }
-    model: Any = draw(st.sampled_from([TSENetClassifier, TSENetRegressor]))(**QUICK, **options)
+    model: Any = draw(st.sampled_from([TSENetClassifier, TSENetRegressor]))(**{**FAST, **options})
     keeps = options["init"] == "principal" and options["linear_skip"] and draw(st.booleans())
     more = {"embeddings": np.eye(n_rows, 3), "inputs": "both"} if keeps else {}
     return model, X, targets(draw, n_rows, is_classifier(model)), more

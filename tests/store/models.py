@@ -14,17 +14,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tests.builders import QUICK
 from tsenet import LatentTreeTransformer, TSENetClassifier, TSENetRegressor
 from tsenet.store import save_parts
 
 Parts = tuple[dict[str, Any], dict[str, NDArray[Any]]]
-SMALL: dict[str, Any] = {
-    "skip_units": 2,
-    "feature_units": 3,
-    "max_epochs": 2,
-    "random_state": 0,
-    "n_jobs": 1,
-}
+SMALL = {**QUICK, "skip_units": 2, "feature_units": 3, "max_epochs": 2}
 
 
 def rows(n_rows: int = 60) -> NDArray[np.float64]:

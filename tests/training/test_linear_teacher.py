@@ -1,4 +1,4 @@
-"""A start from labels: each part against an independent fit, and the blend against what it promises."""
+"""A start from labels: each part against an independent fit, its folds, and the blend against what it promises."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import softmax
+from scipy.stats import sem
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import log_loss
 
+from tests.training.examples import labelled, table
 from tsenet.network.inputs import Inputs
 from tsenet.progress import as_progress
 from tsenet.training.examples import Examples
@@ -20,17 +25,31 @@ from tsenet.training.linear_teacher import (
     NaiveBayesEM,
     _spanned,
     blend_weights,
+    calibrated_score,
     fit_linear,
     fit_linear_teacher,
+    losses_by_part,
     refine_by_em,
+    standard_error,
+    stratified_folds,
 )
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, MultilabelLoss, RegressionLoss
 
 RNG = np.random.default_rng(0)
+
+
 N_ROWS, N_WORDS, N_CLASSES = 600, 60, 3
+
+
 NONE = np.empty(0, np.int64)
+
+
 WORDS_OF_CLASS = RNG.dirichlet(np.full(N_WORDS, 0.3), size=N_CLASSES)
+
+
 CLASSES = RNG.integers(N_CLASSES, size=N_ROWS)
+
+
 COUNTS = np.array([RNG.multinomial(12, WORDS_OF_CLASS[k]) for k in CLASSES]).astype(np.float32)
 
 
@@ -256,3 +275,102 @@ def test_a_fit_in_the_space_that_few_rows_span_is_the_same() -> None:
     spanned = converged(coordinates, classes, MulticlassLoss(3))
     np.testing.assert_allclose(directions @ spanned.weight, whole.weight, atol=2e-4)
     np.testing.assert_allclose(spanned.bias, whole.bias, atol=2e-4)
+
+
+# ---- folds of labelled rows: each class with its share, duplicates together
+
+
+def folds_of(classes: Any, groups: Any, n_folds: int, rng: np.random.Generator) -> Any:
+    rows = labelled(table(len(classes))[0], classes)._replace(duplicate_groups=groups)
+    return stratified_folds(rows, MulticlassLoss(4), n_folds, rng)
+
+
+def test_each_class_has_its_share_of_every_fold() -> None:
+    classes = np.repeat([0, 1, 2], [500, 400, 100])
+    folds = [folds_of(classes, None, 10, np.random.default_rng(k)) for k in (0, 0, 1)]
+    for fold in folds:
+        for k in range(10):
+            assert np.abs(np.bincount(classes[fold == k]) - [50, 40, 10]).max() <= 1
+    assert np.array_equal(folds[0], folds[1])
+    assert not np.array_equal(folds[0], folds[2])
+
+
+@settings(deadline=None)
+@given(
+    copies=st.lists(st.integers(1, 4), min_size=5, max_size=60),
+    n_classes=st.integers(1, 4),
+    seed=st.integers(0, 99),
+)
+def test_duplicates_of_a_row_stay_together(copies: list[int], n_classes: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    groups = rng.permutation(np.repeat(np.arange(len(copies)), copies))
+    classes = rng.integers(0, n_classes, groups.size)
+    fold = folds_of(classes, groups, 5, rng)
+    assert set(fold) == set(range(5))
+    assert all(np.unique(fold[groups == group]).size == 1 for group in groups)
+
+
+def test_few_rows_have_a_fold_each() -> None:
+    fold = folds_of(np.array([0, 1, 1]), np.zeros(3, np.int64), 5, np.random.default_rng(0))
+    assert sorted(fold) == [0, 1, 2]
+
+
+# ---- losses by parts of the rows, and their error
+
+
+def held(targets: np.ndarray, weights: Any = None) -> Examples:
+    return labelled(Inputs(np.zeros((len(targets), 1), np.float32)), targets, weights)
+
+
+@pytest.mark.parametrize("n_rows", [37, 4])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_losses_by_part_are_scikit_learns(n_rows: int, weighted: bool) -> None:
+    rng = np.random.default_rng(0)
+    outputs, targets = rng.normal(size=(n_rows, 3)), rng.integers(3, size=n_rows)
+    weights = rng.random(n_rows) if weighted else None
+    shares = np.exp(outputs) / np.exp(outputs).sum(axis=1, keepdims=True)
+    expected = [
+        log_loss(
+            targets[k::10],
+            shares[k::10],
+            labels=[0, 1, 2],
+            sample_weight=None if weights is None else weights[k::10],
+        )
+        for k in range(min(10, n_rows))
+    ]
+    found = losses_by_part(MulticlassLoss(3), held(targets, weights), outputs)
+    assert found == pytest.approx(np.array(expected))
+
+
+def test_the_standard_error_is_scipys() -> None:
+    values = np.random.default_rng(0).normal(size=10)
+    assert standard_error(values) == pytest.approx(sem(values))
+    assert standard_error(values[:1]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("loss", "targets"),
+    [
+        (MulticlassLoss(3), np.arange(200) % 3),
+        (BinaryLoss(), np.arange(200) % 2.0),
+        (MultilabelLoss(2), (np.arange(400) % 3 == 0).astype(float).reshape(200, 2)),
+    ],
+)
+def test_a_calibrated_score_does_not_depend_on_how_sure_outputs_are(
+    loss: Loss, targets: np.ndarray
+) -> None:
+    """Outputs times any factor have the same score, and the best factor's loss is its value."""
+    rng = np.random.default_rng(0)
+    true = np.eye(3)[targets] if loss.n_outputs == 3 else 2.0 * targets.reshape(200, -1) - 1.0
+    outputs = true + rng.normal(size=(200, loss.n_outputs))
+    score = calibrated_score(loss)
+    assert score is not None
+    values = [score(held(targets), f * outputs) for f in (0.5, 1.0, 5.0)]
+    assert values == pytest.approx([values[0]] * 3, rel=1e-3)
+    tried = [-loss.gradient(f * outputs, targets)[0] for f in np.linspace(0.1, 5, 200)]
+    assert values[0] == pytest.approx(max(tried), abs=5e-3)
+    assert np.isfinite(score(held(targets), 1e6 * outputs))
+
+
+def test_squared_error_is_its_own_score() -> None:
+    assert calibrated_score(RegressionLoss()) is None

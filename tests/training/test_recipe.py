@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import torch
 from scipy.special import softmax
 
-from tests.builders import one_latent_rows
+from tests.builders import QUICK, one_latent_rows
 from tests.network.wirings import random_wiring
 from tsenet import Table, TSENetClassifier
 from tsenet.network.inputs import Inputs
@@ -18,7 +18,6 @@ from tsenet.training.recipe import Recipe, RunSeeds
 
 ROWS = one_latent_rows(np.random.default_rng(0), 600, (4, 4, 4)).astype(np.float64)
 CLASSES = ROWS.reshape(600, 3, 4).sum(axis=2).argmax(axis=1)
-QUICK: dict[str, Any] = {"random_state": 0, "skip_units": 8, "feature_units": 8, "n_jobs": 1}
 
 
 def test_partial_fit_of_sparse_rows_starts_at_the_usual_rate() -> None:
