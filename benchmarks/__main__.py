@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from benchmarks import fit, predict, scale, serve, skeleton
+from benchmarks import fit, mixed, predict, scale, serve, skeleton
 from benchmarks import topics as benchmark
 
 app = typer.Typer(
@@ -16,7 +16,7 @@ app = typer.Typer(
     help=__doc__,
     result_callback=lambda text: print(text or "", flush=True),
 )
-for module in (fit, predict, skeleton, scale, serve):
+for module in (fit, mixed, predict, skeleton, scale, serve):
     app.command(module.__name__.rpartition(".")[2])(module.run)
 
 

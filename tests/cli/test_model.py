@@ -92,6 +92,29 @@ class TestFit:
         message = error_of(*command, tmp_path / "o.tsenet", "--topics", tmp_path / "m.tsenet")
         assert "holds a TSENetClassifier, not topics" in message
 
+    def test_a_text_and_the_columns_beside_it(self, tmp_path: Path) -> None:
+        documents = make_documents(150)
+        price = np.random.default_rng(0).uniform(0, 9, 150).round(2)
+        frame = pd.DataFrame({"text": documents, "price": price, "shop": ["a", "b", "c"] * 50})
+        is_much = (frame["text"].str.contains("goal") & (price > 3)) | (price > 8)
+        frame["kind"] = np.where(is_much, "much", "little")
+        frame.to_csv(tmp_path / "d.csv", index=False)
+        command = ["fit", tmp_path / "d.csv", "--target", "kind", "-o", tmp_path / "m.tsenet"]
+        printed = fine(*command, "--text", "text", "--columns", *QUICK_FIT)
+        assert "words and values of columns" in printed
+        frame[["shop", "price", "text", "kind"]].to_csv(tmp_path / "new.csv", index=False)
+        answers = predicted(tmp_path / "m.tsenet", tmp_path / "new.csv", "--explain", 3)
+        assert (answers["kind"] == frame["kind"]).mean() > 0.85
+        reasons = answers.filter(like="reason").fillna("").to_numpy().ravel()
+        assert any("price ≤" in reason or "< price" in reason for reason in reasons)
+        scores = scores_of(tmp_path / "m.tsenet", tmp_path / "new.csv")
+        assert float(str(scores["accuracy"])) > 0.85
+
+        frame.drop(columns="price").to_csv(tmp_path / "short.csv", index=False)
+        short = ["predict", tmp_path / "m.tsenet", tmp_path / "short.csv", "--quiet"]
+        assert "price" in error_of(*short)
+        assert "name it with --text" in error_of(*command, "--columns", "--force", "--quiet")
+
     def test_blank_targets_are_unlabelled_rows(self, folder: Path) -> None:
         printed = json.loads((folder / "kind.json").read_text("utf-8"))
         assert (printed["rows"], printed["unlabelled"], printed["columns"]) == (300, 100, 9)

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 import tsenet
 from tsenet.cli import _shared as cli
 from tsenet.data import count_words
-from tsenet.data.binary import is_free_text
+from tsenet.data.binary import BinaryRule, is_free_text
+from tsenet.data.mixed import MixedReader, TextTable
 from tsenet.data.readers import DataFile, numbers_in_cells, read_data
 from tsenet.data.table import Table
 from tsenet.errors import DataError, listed, quoted
@@ -70,6 +71,19 @@ def _warn(file: DataFile, message: str) -> None:
 
 
 # ---- rows to learn from
+
+
+def training_rows(
+    file: DataFile, text: str | None, with_columns: bool, left_out: Sequence[str]
+) -> list[str] | Table | TextTable:
+    """Return what a model is fitted to: a text, all columns but ``left_out``, or both."""
+    if with_columns and text is None:
+        raise DataError("--columns says that columns stand beside a text: name it with --text")
+    if text is None:
+        return training_table(file, left_out)
+    if not with_columns:
+        return file.texts(text)
+    return TextTable(file.texts(text), training_table(file, left_out))
 
 
 def training_table(file: DataFile, left_out: Sequence[str]) -> Table:
@@ -128,6 +142,12 @@ def model_input(fitted: Any, file: DataFile) -> Table:
     """Return the file's rows as a fitted classifier, regressor or tree takes them."""
     source = getattr(fitted, "source_", None) or {}
     vectorizer = getattr(fitted, "vectorizer_", None)
+    reader = getattr(fitted, "reader_", None)
+    if isinstance(reader, MixedReader):
+        beside = file.table_for(reader.steps.rule)
+        _warn_of_new_values(file, reader.steps.rule)
+        table: Table = reader.read(TextTable(file.texts(reader.text), beside))
+        return table
     column = source.get("text", "text" if "text" in file.columns else None)
     if vectorizer is not None and column is not None:
         table = count_words(file.texts(column), vectorizer)
@@ -142,14 +162,18 @@ def model_input(fitted: Any, file: DataFile) -> Table:
 
     rule = getattr(fitted, "binary_rule_", None) or fitted.rule
     table = file.table_for(rule)
+    _warn_of_new_values(file, rule)
+    return table
+
+
+def _warn_of_new_values(file: DataFile, rule: BinaryRule) -> None:
+    """Warn of values of categories that training had not."""
     for name, levels in zip(rule.names_in, rule.levels, strict=True):
         texts = [] if levels is None else file.texts(name)
-        new = [text for text in texts if text and text not in levels]
+        new = [text for text in texts if text and text not in (levels or ())]
         if new:
             shown = f"{len(new):,} of {file.n_rows:,} values did not occur in training, such as {quoted(min(new))}"
             _warn(file, f"column {quoted(name)}: {shown}; they count as missing")
-
-    return table
 
 
 # ---- targets

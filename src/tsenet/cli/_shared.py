@@ -42,7 +42,7 @@ _DEBUG = "tsenet.debug"
 # A spreadsheet takes a cell that begins with one of these for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 # Parameters that the shell cannot give, and one whose option does more.
-_NOT_SETTABLE = ("skeleton", "vectorizer", "wiring", "client", "progress", "unlabeled")
+_NOT_SETTABLE = ("skeleton", "text", "vectorizer", "wiring", "client", "progress", "unlabeled")
 
 
 # ---- errors

@@ -19,6 +19,7 @@ Inputs = StrEnum("Inputs", ["words", "both"])
 # Options that say how a file is read.
 _OF_FILES = (
     "text",
+    "with_columns",
     "id_column",
     "ignore",
     "weights",
@@ -38,6 +39,9 @@ def fit(
     text: Annotated[
         str | None, cli.option("COLUMN", "Learn from the words of this column alone.")
     ] = None,
+    with_columns: Annotated[
+        bool, typer.Option("--columns", help="With --text: learn from the other columns too.")
+    ] = False,
     id_column: cli.IdColumn = None,
     ignore: Annotated[
         list[str] | None, cli.option("COLUMN", "Column to leave out (repeatable).")
@@ -126,15 +130,13 @@ def fit(
             X, y = open_shards(data), target[0] if len(target) == 1 else target
             kinds = [X.labels.get(name, "") for name in target]
             classifies = task == "classification" or (task == "auto" and "double" not in kinds)
-            marker: Any = unlabeled
-            if unlabeled is not None and kinds[0].startswith("int"):
-                marker = int(unlabeled)
-            parameters |= cli.typed(unlabeled=marker)
+            are_whole = unlabeled is not None and kinds[0].startswith("int")
+            parameters |= cli.typed(unlabeled=int(unlabeled or 0) if are_whole else unlabeled)
         else:
             from tsenet.cli._model_data import (
                 read_file,
                 target_of,
-                training_table,
+                training_rows,
                 weights_of,
             )
 
@@ -145,7 +147,8 @@ def fit(
             of_rows = weights_of(file, weights)
             for name in left_out:
                 file.column(name)  # its error lists the columns
-            X = training_table(file, left_out) if text is None else file.texts(text)
+            X = training_rows(file, text, with_columns, left_out)
+            parameters |= cli.typed(text=text if with_columns else None)
         cli.warm_up(progress)
         kind: Any = tsenet.TSENetClassifier if classifies else tsenet.TSENetRegressor
         make = kind if preset == "default" else getattr(kind, preset)
@@ -194,8 +197,11 @@ def _print_fit(model: Any, X: Any, y: Any, out: Path, as_json: bool) -> None:
         "cross_validated": None if score is None else score._asdict(),
     }
     sizes = "-".join(map(str, model.wiring_.layer_sizes))
+    what = "words" if model.vectorizer_ else "columns"
+    if model.text is not None:
+        what = "words and values of columns"
     lines = [
-        f"{n_rows:,} rows, {model.n_features_in_:,} {'words' if model.vectorizer_ else 'columns'}; "
+        f"{n_rows:,} rows, {model.n_features_in_:,} {what}; "
         f"network {sizes}, {model.n_parameters_:,} parameters"
     ]
     if n_unlabelled:

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -50,6 +50,8 @@ class Scaling:
         Largest size of a scaled value; empty for no limit. A column that was constant has limit 0.
     unit_length : bool, default=False
         Whether rows of counts are scaled to length 1 instead of √V.
+    n_beside : int, default=0
+        How many of the last columns stand beside the counts: they are multiplied by their ``scale`` alone.
 
     Examples
     --------
@@ -65,6 +67,7 @@ class Scaling:
     counts: bool = False
     limit: Floats = field(default_factory=lambda: np.empty(0))
     unit_length: bool = False
+    n_beside: int = 0
 
     @classmethod
     def learn(cls, table: Table, weighting: Weighting = "tfidf") -> Scaling:
@@ -199,6 +202,20 @@ class Scaling:
             scale[[name in stops for name in names]] *= _STOP_WORD_WEIGHT
         return cls(np.empty(0), scale, True)
 
+    def with_columns_beside(self, n_inputs: int, n_columns: int) -> Scaling:
+        """The scaling of rows of counts with columns of 0 and 1 beside them, together as long as the counts.
+
+        Parameters
+        ----------
+        n_inputs : int
+            Columns of 0 and 1 that come after those of the counts.
+        n_columns : int
+            Columns that they were made of: about so many are 1 in each row.
+        """
+        beside = np.full(n_inputs, self.length / math.sqrt(n_columns))
+        scale = np.concatenate([self.scale, beside])
+        return replace(self, scale=scale, n_beside=n_inputs)
+
     @property
     def centres(self) -> bool:
         """Whether a shift is subtracted, which makes a sparse table dense."""
@@ -274,7 +291,9 @@ class Scaling:
                 return np.asarray(block * self.scale - self.shift * self.scale)
             return np.asarray((block - self.shift if self.centres else block) * self.scale)
         weighted = _damped(np.nan_to_num(block)) * self.scale
-        return weighted * self._factors(np.square(weighted).sum(axis=1))[:, None]
+        counts = weighted[:, : self.n_counts]
+        counts *= self._factors(np.square(counts).sum(axis=1))[:, None]
+        return np.asarray(weighted)
 
     def _of_row_entries(self, values: Any) -> npt.NDArray[np.float32]:
         """Scale the stored entries of sparse rows."""
@@ -283,8 +302,11 @@ class Scaling:
                 return np.asarray(values.data * self.scale[0], np.float32)
         weighted = _damped(values.data.astype(np.float64)) * self.scale[values.indices]
         row = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))
-        squares = np.bincount(row, np.square(weighted), values.shape[0]).astype(np.float64)
-        return np.asarray(weighted * self._factors(squares)[row], np.float32)
+        is_count = values.indices < self.n_counts
+        sizes = np.where(is_count, np.square(weighted), 0.0)
+        squares = np.bincount(row, sizes, values.shape[0]).astype(np.float64)
+        factors = np.where(is_count, self._factors(squares)[row], 1.0)
+        return np.asarray(weighted * factors, np.float32)
 
     def _factors(self, squares: Floats) -> Floats:
         """Return the factor that scales each row to its length; 0 for empty rows: (n,)."""
@@ -294,7 +316,12 @@ class Scaling:
     @property
     def length(self) -> float:
         """Length of rows of counts: √V (root mean square 1), or 1."""
-        return 1.0 if self.unit_length else math.sqrt(self.scale.size)
+        return 1.0 if self.unit_length else math.sqrt(self.n_counts)
+
+    @property
+    def n_counts(self) -> int:
+        """Number of columns of counts."""
+        return int(self.scale.size) - self.n_beside
 
     __eq__ = equal_fields
     __hash__ = None  # type: ignore[assignment]  # holds arrays, so it is not hashable

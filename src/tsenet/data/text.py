@@ -257,9 +257,11 @@ def as_counts(X: Any, vectorizer: Any) -> Any:
     Parameters
     ----------
     X : texts, also from a generator, or rows
-    vectorizer : fitted CountVectorizer or None
+    vectorizer : fitted CountVectorizer, MixedReader or None
         That of the model; None if it was fitted on a table.
     """
+    if hasattr(vectorizer, "read"):  # a text with columns beside it
+        return vectorizer.read(X)
     X = list(X) if isinstance(X, Iterator) else X
     if vectorizer is not None:
         if hasattr(X, "columns") and len(X.columns) == 1 and are_texts(X.iloc[:, 0]):

@@ -19,6 +19,7 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tsenet.data.blocks import Blocks, in_blocks
+from tsenet.data.mixed import split_frame
 from tsenet.data.shards import Shard, ShardFolder
 from tsenet.data.table import Table
 from tsenet.data.text import are_texts, as_counts, vectorizer_fields, vectorizer_of_fields
@@ -188,9 +189,17 @@ class TableEstimator(SavedEstimator):
         from tsenet.explain.report import write_report
 
         check_is_fitted(self)
-        if X is not None and are_texts(X):
+        reader = getattr(self, "reader_", self.vectorizer_)
+        if X is not None and hasattr(reader, "read") and not isinstance(X, Table):
+            texts = (
+                split_frame(X, reader.text, reader.steps.rule.names_in).texts
+                if texts is None
+                else texts
+            )
+            X = reader.read(X)
+        elif X is not None and are_texts(X):
             texts = X if texts is None else texts
-            X = as_counts(X, self.vectorizer_)
+            X = as_counts(X, reader)
         write_report(path, self, X, y, texts=texts, **options)
 
     def __sklearn_tags__(self) -> Any:

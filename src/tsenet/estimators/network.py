@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tsenet._system.seeds import seed_sequence
 from tsenet.data.blocks import in_blocks, is_outside_memory
+from tsenet.data.mixed import MixedReader, split_frame
 from tsenet.data.order import canonical_order, duplicate_groups, repeats_of
 from tsenet.data.scaling import Scaling, Weighting, unit_rows
 from tsenet.data.table import Table
@@ -41,7 +42,13 @@ from tsenet.estimators.base import (
     keep_columns,
     tables_of,
 )
-from tsenet.estimators.skeletons import check_skeleton, tree_of_skeleton, word_counter
+from tsenet.estimators.skeletons import (
+    check_skeleton,
+    mixed_tree,
+    parts_of,
+    tree_of_skeleton,
+    word_counter,
+)
 from tsenet.estimators.structure import learn_structure, structure_of_wiring
 from tsenet.expansion.expand import LinkRule
 from tsenet.expansion.wiring import Wiring
@@ -118,6 +125,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         "learning_rate": [Interval(Real, 0, None, closed="neither"), None],
         "batch_size": [POSITIVE, None],
         "max_epochs": [POSITIVE, None],
+        "text": [str, None],
         "wiring": [Wiring, None],
         "device": [str],
         "n_jobs": THREADS,
@@ -130,6 +138,8 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
 
     #: The wiring before training; None in a loaded estimator.
     _learned_wiring: Wiring | None = None
+    #: How data frames of a text and other columns become rows.
+    _mixed: MixedReader | None = None
     #: The network that a file held.
     _stored: Predictor | None = None
     #: What embeddings add to the outputs, after ``fit(…, inputs="both")``.
@@ -165,6 +175,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         class_weight: Any = None,
         unlabeled: Any = None,
         vectorizer: CountVectorizer | None = None,
+        text: str | None = None,
         wiring: Wiring | None = None,
         device: str = "auto",
         n_jobs: int | None = None,
@@ -246,6 +257,9 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             (:func:`tsenet.data.word_vectorizer`); from 10,000 texts on, words that occur in only one are left out.
             Pass scikit-learn's ``CountVectorizer`` for other words, such as ``CountVectorizer(ngram_range=(1, 2))``.
             It is saved with the model, unless it contains your own functions: such a model cannot be saved.
+        text : str or None, default=None
+            The column of a data frame that holds texts; the others are numbers and categories that predictions read
+            too. Numbers are cut at their deciles. None: rows are texts, or tables without texts.
         wiring : Wiring or None, default=None
             A wiring to use instead of learning one, from :func:`tsenet.expand` or another model's ``wiring_``: one
             structure serves every fold, seed and target.
@@ -278,6 +292,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         self.class_weight = class_weight
         self.unlabeled = unlabeled
         self.vectorizer = vectorizer
+        self.text = text
         self.wiring = wiring
         self.device = device
         self.n_jobs = n_jobs
@@ -405,7 +420,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
 
         With ``reset``, the names of the columns and the kind of targets are learned from these rows.
         """
-        X = self._count_words(X, report) if reset else as_counts(X, self.vectorizer_)
+        X = self._count_words(X, report) if reset else as_counts(X, self.reader_)
         known = None if reset else getattr(self, "feature_names_in_", None)
         table = Table.of(X, columns=known)
         name = type(self).__name__
@@ -440,21 +455,51 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         X = list(X) if isinstance(X, Iterator) else X
         if isinstance(X, list | tuple) and not X:
             raise DataError("X is empty: there are no rows and no texts")
-        self.vectorizer_ = None
+        self.vectorizer_ = self._mixed = None
+        counter = word_counter(self.skeleton, self.vectorizer)
+        if self.text is not None:
+            given = split_frame(X, self.text)
+            if counter is None:
+                counter = self._new_vectorizer(given.n_rows)
+            self._mixed, table = MixedReader.learn(given, self.text, counter, report)
+            self.vectorizer_ = counter
+            return table
         if not are_texts(X):
             return X
-        counter = word_counter(self.skeleton, self.vectorizer)
         if counter is not None:
             self.vectorizer_ = counter
             table = count_words(X, counter)
             if not table.values.nnz:
                 raise DataError("the texts have none of the words of the skeleton")
             return table
-        if self.vectorizer is not None:
-            self.vectorizer_ = clone(self.vectorizer, safe=False)
-        else:
-            self.vectorizer_ = word_vectorizer(min_documents=1 if len(X) < _MANY_TEXTS else 2)
+        self.vectorizer_ = self._new_vectorizer(len(X))
         return vectorize(X, self.vectorizer_, progress=report)
+
+    def _new_vectorizer(self, n_texts: int) -> CountVectorizer:
+        """What is to count the words of so many texts, not fitted yet."""
+        if self.vectorizer is not None:
+            return clone(self.vectorizer, safe=False)
+        return word_vectorizer(min_documents=1 if n_texts < _MANY_TEXTS else 2)
+
+    @property
+    def reader_(self) -> Any:
+        """What makes rows of texts, or of data frames with a text; None if the model was fitted on a table."""
+        return self._mixed or self.vectorizer_
+
+    def _learn_scaling(self, table: Table) -> None:
+        """Learn how the network's inputs are scaled."""
+        if self._mixed is None:
+            self.scaling_ = Scaling.learn(table, self.weighting)
+            return
+        words, _ = parts_of(table, self._mixed.n_words)
+        if self.weighting == "counts":
+            self.scaling_ = Scaling.learn(words, "counts")
+            return
+        steps = self._mixed.steps
+        n_with = np.bincount(words.values.indices, minlength=words.n_columns)
+        scaling = Scaling.of_counts(table.n_rows, n_with, words.names, self.weighting)
+        scaling = scaling.with_columns_beside(len(steps.names), len(steps.thresholds))
+        self.scaling_ = scaling
 
     def _read_targets(self, y: Any) -> ParsedTargets:
         """Check targets; those missing, or marked by the parameter ``unlabeled``, are not known."""
@@ -515,7 +560,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
                 for table in tables_of(X, self.binary_rule_.names_in):
                     yield from self.network_inputs(table)
                 return
-            X = as_counts(X, self.vectorizer_)
+            X = as_counts(X, self.reader_)
         table = Table.of(X, columns=getattr(self, "feature_names_in_", None))
         check_columns(self, table)
         step = _SLAB if table.is_sparse and self.scaling_.centres else table.n_rows
@@ -594,7 +639,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             score = score_of(eval_metric, self.targets_)
             seed = seed_sequence(self.random_state)
             self._learn_structure(checked.table, checked.table, seed, report)
-            self.scaling_ = Scaling.learn(checked.table, self.weighting)
+            self._learn_scaling(checked.table)
             labelled = self._labelled(checked)
             trained = NetworkFit(
                 self.targets_.loss,
@@ -617,6 +662,10 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         from tsenet.training.folder import FolderRows
         from tsenet.training.recipe import RunSeeds, Trainer
 
+        if self.text is not None:
+            raise DataError(
+                "text= names a column of a data frame, and a folder has none: leave it out"
+            )
         if self.weighting == "counts":
             raise DataError(
                 "rows of a folder are scaled to length 1: weighting must be 'tfidf' or 'log-counts'"
@@ -675,7 +724,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             checked = self._check_rows(X, y, sample_weight, report, reset=first, classes=classes)
             if first:
                 self._learn_structure(checked.table, checked.table, seed, report)
-                self.scaling_ = Scaling.learn(checked.table, self.weighting)
+                self._learn_scaling(checked.table)
             labelled = self._labelled(checked)
             trainer = Trainer(self.targets_.loss, recipe, self._next_seeds(seed), report)
             if first:
@@ -701,9 +750,22 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             structure = structure_of_wiring(sample, self.wiring)
         else:
             tree_seed, wiring_seed = seed_sequence(seed).spawn(2)
+            if self._mixed is None:
+                tree = tree_of_skeleton(self.skeleton, rows, sample, tree_seed, report)
+            else:
+                tree = mixed_tree(
+                    self.skeleton,
+                    sample,
+                    self._mixed,
+                    seed=tree_seed,
+                    progress=report,
+                    max_top=self.max_top,
+                    n_jobs=self.n_jobs,
+                    **options,
+                )
             structure = learn_structure(
                 rows,
-                tree=tree_of_skeleton(self.skeleton, rows, sample, tree_seed, report),
+                tree=tree,
                 density=self.density,
                 link_rule=self.link_rule,
                 log_odds=self.init == "log-odds",

@@ -6,6 +6,7 @@ A weight array of which most are zeros, as in a pruned network, is two arrays: `
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet.data.binary import BinaryRule
+from tsenet.data.mixed import ColumnSteps, MixedReader
 from tsenet.data.scaling import Scaling
 from tsenet.estimators.base import (
     as_json,
@@ -21,6 +23,7 @@ from tsenet.estimators.base import (
     saved_params,
     vectorizer_parts,
 )
+from tsenet.estimators.skeletons import words_alone
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.predictor import Predictor
 from tsenet.network.topology import NetworkOptions, Topology
@@ -64,8 +67,9 @@ def to_parts(model: Any) -> tuple[dict[str, Any], Arrays]:
         "counts": scaling.counts,
         "unit_length": scaling.unit_length,
         "source": model.source_,
+        "mixed": None if model._mixed is None else model._mixed.to_parts(),
         "cv_score": None if model.cv_score_ is None else model.cv_score_._asdict(),
-        **vectorizer_parts(model, rule.names_in),
+        **vectorizer_parts(model, _words(rule, model._mixed)),
     }
     arrays = {
         **_under("wiring", wiring_arrays),
@@ -97,8 +101,14 @@ def fill(model: Any, meta: dict[str, Any], arrays: Arrays) -> None:
     model.targets_ = targets
     model.wiring_ = predictor.topology.wiring
     keep_columns(model, rule.names_in, rule.named)
-    fill_vectorizer(model, meta, rule.names_in)
-    model.scaling_ = _read_scaling(arrays, bool(meta["counts"]), bool(meta["unit_length"]), rule)
+    if meta["mixed"] is None:
+        fill_vectorizer(model, meta, rule.names_in)
+    else:
+        n_steps = len(ColumnSteps.of_parts(meta["mixed"]).names)
+        fill_vectorizer(model, meta, rule.names_in[: rule.n_columns_in - n_steps])
+        model._mixed = MixedReader.from_parts(meta["mixed"], model.vectorizer_, rule.names_in)
+    n_steps = 0 if model._mixed is None else len(model._mixed.steps.names)
+    model.scaling_ = _read_scaling(arrays, meta, n_steps, rule)
     if meta["has_wiring"]:
         model.wiring = model.wiring_
     model.tree_ = None
@@ -109,6 +119,8 @@ def fill(model: Any, meta: dict[str, Any], arrays: Arrays) -> None:
         if model.tree_ is None:
             raise ValueError("there is no tree, but the model grew from a given one")
         model.skeleton = model.tree_
+        if model._mixed is not None:
+            model.skeleton = words_alone(model.tree_, model._mixed.n_words)
 
     model._stored = predictor
     model._network_options = predictor.topology.options
@@ -214,7 +226,13 @@ def _with_zeros(
     return full.reshape(shape)
 
 
-def _read_scaling(arrays: Arrays, counts: bool, unit_length: bool, rule: BinaryRule) -> Scaling:
+def _words(rule: BinaryRule, mixed: MixedReader | None) -> Sequence[str]:
+    """The columns that are words."""
+    return rule.names_in if mixed is None else rule.names_in[: mixed.n_words]
+
+
+def _read_scaling(arrays: Arrays, meta: dict[str, Any], n_steps: int, rule: BinaryRule) -> Scaling:
+    counts, unit_length = bool(meta["counts"]), bool(meta["unit_length"])
     shift, scale, limit = (arrays[f"scaling.{name}"] for name in ("shift", "scale", "limit"))
     n_columns = rule.n_columns_in
     if (
@@ -237,7 +255,7 @@ def _read_scaling(arrays: Arrays, counts: bool, unit_length: bool, rule: BinaryR
             raise ValueError("columns of categories need a scaling of each column")
         if shift[categories].any() or (scale[categories] != 1).any():
             raise ValueError("the codes of categories must not be scaled")
-    return Scaling(shift, scale, counts, limit, unit_length)
+    return Scaling(shift, scale, counts, limit, unit_length, n_steps if counts else 0)
 
 
 # ---- names and parameters

@@ -5,16 +5,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from tsenet.data.binary import BinaryRule
 from tsenet.data.blocks import Blocks
+from tsenet.data.mixed import MixedReader
 from tsenet.data.table import Table
 from tsenet.data.text import vectorizer_of_words
 from tsenet.errors import DataError, listed
 from tsenet.progress import Progress
-from tsenet.skeleton.tree import LatentTree
+from tsenet.skeleton.tree import LatentTree, node_marginals
 
 if TYPE_CHECKING:
     from tsenet.estimators.topic_model import TopicModel
@@ -128,6 +132,118 @@ def tree_of_topics(model: TopicModel, rows: Table | None = None) -> LatentTree:
         title = title_of.get(name) or name
         names[title if title not in names else f"{title} ({name})"] = None
     return replace(tree, names=tuple(names))
+
+
+# ---- a text with columns beside it
+
+
+def parts_of(table: Table, n_words: int) -> tuple[Table, Table]:
+    """The words of a table, which come first, and the columns beside them."""
+    words = Table(table.values[:, :n_words], table.names[:n_words], table.levels[:n_words])
+    beside = Table(table.values[:, n_words:], table.names[n_words:], table.levels[n_words:])
+    return words, beside
+
+
+def mixed_tree(
+    skeleton: Any,
+    table: Table,
+    reader: MixedReader,
+    *,
+    seed: Any,
+    progress: Progress,
+    max_top: int,
+    n_jobs: int | None,
+    **tree_options: Any,
+) -> LatentTree:
+    """The skeleton of the words, with groups of the columns beside them as further latents of level 1.
+
+    Parameters
+    ----------
+    skeleton : "hlta", "topics", TopicModel, LatentTree or None
+        Of the words.
+    table : Table
+        Rows as the reader gives them.
+    reader : MixedReader
+    seed, progress, max_top, n_jobs, **tree_options
+        As for :func:`tsenet.learn_tree`.
+    """
+    from tsenet.skeleton.hlta import learn_tree
+
+    words, beside = parts_of(table, reader.n_words)
+    shared: dict[str, Any] = {"random_state": seed, "n_jobs": n_jobs, "progress": progress}
+    tree = tree_of_skeleton(skeleton, words, words, seed, progress)
+    if tree is None:
+        options = {"piece_size": "auto", **tree_options}
+        tree = learn_tree(words, max_top=max_top, **shared, **options)
+    groups = learn_tree(beside, max_top=beside.n_columns, **shared)  # one level
+    return joined(tree, groups, BinaryRule.learn(table), reader)
+
+
+def joined(
+    words: LatentTree, groups: LatentTree, rule: BinaryRule, reader: MixedReader
+) -> LatentTree:
+    """One tree over the words and the columns beside them, whose latents of level 1 come after those of the words.
+
+    The groups have no parents: a reader of the topics finds them unchanged.
+    """
+    n_words, n_beside = words.n_observed, groups.n_observed
+    n_lowest = words.layer_sizes[1] if words.n_levels else 0
+    n_first = n_words + n_lowest  # words and the latents above them
+
+    # The number in the new tree of each node of the two: levels one after the other, words first.
+    of_words = np.arange(words.n_nodes)
+    of_words[n_words:] += n_beside
+    of_words[n_first:] += groups.n_latents
+    of_groups = n_words + np.arange(groups.n_nodes)
+    of_groups[n_beside:] += n_lowest
+
+    n_nodes = words.n_nodes + groups.n_nodes
+    parent = np.full(n_nodes, -1, np.int32)
+    level = np.empty(n_nodes, np.int32)
+    cpt = np.empty((n_nodes, 2, 2))
+    for tree, number in ((words, of_words), (groups, of_groups)):
+        has_parent = tree.parent >= 0
+        parent[number[has_parent]] = number[tree.parent[has_parent]]
+        level[number], cpt[number] = tree.level, tree.cpt
+    alone = of_groups[n_beside:]  # links between groups are no part of a level below the top
+    parent[alone] = -1
+    cpt[alone] = node_marginals(groups.parent, groups.cpt)[n_beside:, None, :]
+
+    names = dict.fromkeys([*rule.names, *words.latent_names])
+    titles = []
+    for members in groups.groups(1) if groups.n_levels else []:
+        sources = dict.fromkeys(reader.steps.sources[members].tolist())
+        title = ", ".join(reader.steps.rule.names_in[j] for j in sources)
+        numbered = (f"{title} {number}" for number in count(2))  # a column may have several groups
+        titles.append(next(name for name in chain([title], numbered) if name not in names))
+        names[titles[-1]] = None
+    lowest, higher = words.latent_names[:n_lowest], words.latent_names[n_lowest:]
+    return LatentTree(parent, level, cpt, (*rule.names, *lowest, *titles, *higher), rule)
+
+
+def words_alone(tree: LatentTree, n_words: int) -> LatentTree:
+    """The tree over the words that :func:`joined` put columns beside."""
+    is_word = np.ones(tree.n_nodes, bool)
+    is_word[n_words : tree.n_observed] = False
+    groups = tree.parent[n_words : tree.n_observed]
+    is_word[groups[groups >= 0]] = False
+    number = np.cumsum(is_word) - 1
+    above = tree.parent[is_word]
+    rule = tree.rule
+    words = BinaryRule(
+        rule.names_in[:n_words],
+        rule.thresholds[:n_words],
+        rule.presence[:n_words],
+        rule.levels[:n_words],
+        rule.named,
+    )
+    return LatentTree(
+        np.where(above >= 0, number[above], -1).astype(np.int32),
+        tree.level[is_word],
+        tree.cpt[is_word],
+        tuple(np.array(tree.names, object)[is_word].tolist()),
+        words,
+    )
 
 
 def _learn_topics(rows: Table | Blocks, seed: Any, progress: Progress) -> TopicModel:

@@ -242,7 +242,8 @@ def explain_prediction(
     model : fitted TSENetClassifier or TSENetRegressor
         The model.
     row : one row of a table
-        1-D or (1, V) array, dense or sparse, or dataframe of one row; for a model fitted on texts also a text.
+        1-D or (1, V) array, dense or sparse, or dataframe of one row; for a model fitted on texts also a text. A model
+        of a text with columns beside it takes a dataframe of one row, or ``frame.iloc[i]``.
     target : class, or column number of y, optional
         What to explain. Default: the predicted class; of several labels the most probable; of several values the first.
     against : class, or column number of y, optional
@@ -268,8 +269,8 @@ def explain_prediction(
 
     A reason is relative to the start. The estimators bring dense columns to mean 0, so there a feature's part is what
     it adds by differing from its mean in training. For sparse rows and categories it is what their presence adds: an
-    absent word adds nothing. Words are put together by the topic of the model's tree that they belong to; what they add
-    is what they add along all paths through the network.
+    absent word adds nothing; a number beside a text adds nothing in its lowest tenth. Words are put together by the
+    topic of the model's tree that they belong to; what they add is what they add along all paths through the network.
 
     Examples
     --------
@@ -285,9 +286,10 @@ def explain_prediction(
     True
     """
     explainer = PredictionExplainer(model, level=level, n=n)
-    vectorizer = model.vectorizer_
-    if vectorizer is not None and are_texts(row):
-        row = count_words([row] if isinstance(row, str) else row, vectorizer)
+    if explainer.steps is not None:
+        row = model.reader_.read(_one_of_frame(row))
+    elif model.vectorizer_ is not None and are_texts(row):
+        row = count_words([row] if isinstance(row, str) else row, model.vectorizer_)
     return explainer.explain(_one_row(row, model.binary_rule_), target, against)
 
 
@@ -315,6 +317,7 @@ class PredictionExplainer:
         if not 1 <= level <= n_levels:
             raise DataError(f"level {level} is not one of the network's: 1 to {n_levels}")
         self.names = model.binary_rule_.input_names
+        self.steps = getattr(model.reader_, "steps", None)
         self.topic_of = _topics(model, level)
 
     def explain(self, row: Table, target: Any = None, against: Any = None) -> PredictionExplanation:
@@ -340,7 +343,15 @@ class PredictionExplainer:
     def _reasons(self, added: Floats, values: Floats) -> tuple[Reason, ...]:
         """What each feature adds, (D,), put together by topics, the strongest first."""
         features: dict[tuple[str | None, int], list[FeatureContribution]] = {}
-        for j in strongest(added):
+        n_words = added.size
+        if self.steps is not None:  # the columns beside a text
+            n_words -= len(self.steps.names)
+            of_column = np.bincount(self.steps.sources, added[n_words:])
+            for k, name in self.steps.described(values[n_words:] > 0).items():
+                if of_column[k]:
+                    part = FeatureContribution(name, 1.0, float(of_column[k]))
+                    features[None, added.size + k] = [part]
+        for j in strongest(added[:n_words]):
             part = FeatureContribution(self.names[j], float(values[j]), float(added[j]))
             topic = self.topic_of[j]
             features.setdefault((topic, -1 if topic else j), []).append(part)
@@ -377,7 +388,7 @@ def _topics(model: Any, level: int) -> Sequence[str | None]:
 def _one_row(row: Any, rule: BinaryRule) -> Table:
     """The row as a table; a 1-D array is one row."""
     if np.ndim(row) == 1 and hasattr(row, "to_frame"):
-        row = row.to_frame().T.infer_objects()  # frame.iloc[i], which may hold categories
+        row = _one_of_frame(row)
     elif np.ndim(row) == 1:
         row = (row if sp.issparse(row) else np.asarray(row)).reshape((1, -1))
     table = Table.of(row, columns=rule.names_in)
@@ -386,6 +397,12 @@ def _one_row(row: Any, rule: BinaryRule) -> Table:
             f"one row can be explained at a time, not {table.n_rows}: give X[i : i + 1]"
         )
     return table
+
+
+def _one_of_frame(row: Any) -> Any:
+    """A data frame of one row for ``frame.iloc[i]``, which may hold categories; anything else as it is."""
+    is_series = np.ndim(row) == 1 and hasattr(row, "to_frame")
+    return row.to_frame().T.infer_objects() if is_series else row
 
 
 def _read(model: Any, row: Table) -> tuple[Floats, Floats]:

@@ -355,7 +355,8 @@ def table_for(model: Any, X: Any) -> Table:
         )
     if isinstance(X, str):
         raise DataError("expected many rows, got one text: give a list of texts")
-    rows = as_counts(X, getattr(model, "vectorizer_", None))
+    reader = getattr(model, "reader_", None) or getattr(model, "vectorizer_", None)
+    rows = as_counts(X, reader)
     return Table.of(rows, columns=rule_of(model).names_in)
 
 

@@ -90,6 +90,10 @@ def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
 
     if model.reads_embeddings_:
         raise DataError("an ONNX model reads no embeddings: fit without inputs='both'")
+    if model.scaling_.n_beside:
+        raise DataError(
+            "an ONNX model reads a table, and this one reads a text with columns beside it (text=): save it instead"
+        )
     graph = _Graph(onnx)
     rule: BinaryRule = model.binary_rule_
     rows = _scaled(graph, model.scaling_, rule.sources)
