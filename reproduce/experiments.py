@@ -95,6 +95,10 @@ FAMILY = ("tsenet", "tsenet-random", "backbone", "backbone-random")
 PAPER = ("tsenet-paper", "tsenet-paper-random", "backbone-paper", "backbone-paper-random")
 LINK_RULES = ("context", "balanced")
 WIRINGS = ("k-means", "pivot", "shuffle", "random")
+SKELETON_ROWS = {
+    **dict.fromkeys(("stackoverflow", "dbpedia", "20newsgroups", "ag_news", "paper-yahoo"), 6_000),
+    **dict.fromkeys(("subj", "imdb", "paper-yelp"), 5_000),
+}
 DENSITIES = (0.005, 0.02, 0.05)
 SIZES = (20_000, 100_000)
 SIZED = ("fnn-sized", "pruned", "set", "rigl")
@@ -212,6 +216,14 @@ EXPERIMENTS: dict[str, Experiment] = {
             "tsenet-paper",
         ),
         part="validation",
+    ),
+    "skeletons": Experiment(
+        "The tree that the network grows from",
+        tuple(f"{data}@{n}" for data, n in SKELETON_ROWS.items()),
+        ("tsenet:skeleton=hlta", "tsenet:skeleton=topics"),
+        labels=(100, 400),
+        part="validation",
+        reference="tsenet:skeleton=hlta",
     ),
     "small-networks": Experiment(
         "Accuracy against parameters",

@@ -16,6 +16,7 @@ from tests.builders import QUICK
 from tsenet import TopicModel, TSENetClassifier, TSENetRegressor
 from tsenet.data import vectorize, word_vectorizer
 from tsenet.errors import DataError
+from tsenet.explain.report import report_payload
 
 #: Two fields of three subjects each, which have six words of their own.
 SUBJECTS = [
@@ -144,6 +145,17 @@ def test_texts_are_counted_by_the_words_of_a_given_tree() -> None:
     model = TSENetClassifier(skeleton=tree, **FAST).fit(TEXTS, FIELDS)
     assert model.feature_names_in_.tolist() == list(table.names)
     assert model.score(TEXTS, FIELDS) > 0.95
+
+
+def test_a_report_shows_what_each_topic_votes_for() -> None:
+    seeded = TopicModel(seed_words={"Football": ["goal", "referee"]}, n_topics=6).fit(TEXTS)
+    model = TSENetClassifier(skeleton=seeded, **QUICK).fit(TEXTS, FIELDS)
+    payload = report_payload(model, TEXTS, FIELDS)
+    topic = payload["units"]["label"].index("Football")
+    assert payload["classes"]["names"] == ["sport", "state"]
+    votes = payload["classes"]["of"][topic]  # a class, its effect, the next class, its effect
+    effect = dict(zip(votes[::2], votes[1::2], strict=True))
+    assert effect[0] > 0 > effect[1]  # for sport
 
 
 def test_the_default_is_a_latent_tree_of_the_columns() -> None:

@@ -101,7 +101,7 @@ def fill(model: Any, meta: dict[str, Any], arrays: Arrays) -> None:
     model.targets_ = targets
     model.wiring_ = predictor.topology.wiring
     keep_columns(model, rule.names_in, rule.named)
-    if meta["mixed"] is None:
+    if meta.get("mixed") is None:
         fill_vectorizer(model, meta, rule.names_in)
     else:
         n_steps = len(ColumnSteps.of_parts(meta["mixed"]).names)
@@ -115,7 +115,7 @@ def fill(model: Any, meta: dict[str, Any], arrays: Arrays) -> None:
     if meta["tree"] is not None:
         fields = {"names": [*rule.names, *meta["tree"]], "rule": meta["rule"]}
         model.tree_ = LatentTree.from_parts(fields, arrays_under("tree", arrays))
-    if meta["has_skeleton"]:  # a topic model too comes back as its tree
+    if meta.get("has_skeleton"):  # a topic model too comes back as its tree
         if model.tree_ is None:
             raise ValueError("there is no tree, but the model grew from a given one")
         model.skeleton = model.tree_
