@@ -10,12 +10,14 @@ import statistics
 import tempfile
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import joblib
 import numpy as np
 import typer
+from sklearn.datasets import load_breast_cancer, load_iris
 
 from benchmarks.measure import in_own_process, peak_bytes
 from reproduce.data import count_words, fold_of, load
@@ -23,6 +25,8 @@ from reproduce.markdown import table
 
 #: Case: data set and number of labels (None: every row has one).
 CASES: dict[str, tuple[str, int | None]] = {
+    "iris": ("iris", None),
+    "breast-cancer": ("breast cancer", None),
     "stackoverflow": ("stackoverflow", None),
     "20newsgroups-400": ("20newsgroups", 400),
     "many-classes": ("many classes", None),
@@ -32,6 +36,11 @@ CASES: dict[str, tuple[str, int | None]] = {
 }
 MANY = ("stackoverflow", "20newsgroups", "dbpedia")  # their classes together are the many classes
 MANY_ROWS = 6_500
+#: Small tables that come with scikit-learn.
+TABLES: dict[str, Callable[..., Any]] = {
+    "iris": load_iris,
+    "breast cancer": load_breast_cancer,
+}
 WARM_UP_ROWS = 300
 PENALTIES = np.logspace(-1, 3, 5)
 
@@ -87,6 +96,10 @@ def prepare(case: str, path: Path) -> tuple[int, int]:
 
 def _rows(name: str) -> tuple[Any, Any, Any, Any]:
     """Return rows to fit, their classes, rows to score and theirs; no test rows."""
+    if name in TABLES:
+        X, y = TABLES[name](return_X_y=True)
+        fit, held = np.split(np.random.default_rng(0).permutation(y.size), [3 * y.size // 4])
+        return X[fit], y[fit], X[held], y[held]
     if name != "many classes":
         fold = fold_of(name, "validation", 0)
         return fold.X, fold.y.astype(int), fold.X_held, fold.y_held.astype(int)

@@ -19,6 +19,7 @@ A sum of linear models is one linear model, so without embeddings it can also be
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -41,33 +42,75 @@ Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Rows: TypeAlias = NDArray[np.floating[Any]] | csr_array
 
+
+@dataclass(frozen=True)
+class TeacherSettings:
+    """The numbers of the linear teacher, each with what it rests on: a measurement, or the reason for its size."""
+
+    # ---- folds
+    folds: int = 5  # as is usual
+    max_held_out: int = (
+        2000  # labelled rows that choose penalties and blend: a standard error of a point
+    )
+    max_fitted: int = 30_000  # labelled rows; with more, back-propagation does better
+    n_parts: int = 10  # of held-out rows, whose losses show how uncertain a mean is
+
+    # ---- linear models
+    # Times the mean square length of a row; tried from the largest on, until one is worse than the last.
+    penalties: tuple[float, ...] = (
+        30.0,
+        10.0,
+        3.0,
+        1.0,
+        0.3,
+        0.1,
+        0.03,
+        0.01,
+        3e-3,
+        1e-3,
+        3e-4,
+        1e-4,
+        3e-5,
+        1e-5,
+    )
+    soft_penalty: float = 0.3  # of a fit to soft targets of every row; not measured alone
+    n_directions: int = 100  # as latent semantic analysis usually takes; not measured alone
+    max_spanned: int = (
+        1_000  # up to so many sparse rows are fitted in the space they span: a matter of time alone
+    )
+    many_labels: int = 10_000  # from here on, singular directions and EM add nothing
+    # With a memory of 10 L-BFGS takes as many steps, each at twice the cost; with a lower tolerance it took twice as
+    # long and changed no accuracy by more than .1 points.
+    lbfgs_steps: int = 100
+    lbfgs_tolerance: float = 1e-5
+    lbfgs_memory: int = 5
+
+    # ---- the blend
+    max_factor: float = 5.0  # by which confidence is matched: a guard
+    # Where every class has one label, no row can be held out: penalty, and the last part's share of the blend.
+    unchecked_penalty: float = 0.1
+    unchecked_share: float = 0.7
+    clear_gain: float = (
+        2.0  # standard errors by which embeddings must lower the loss to count in full
+    )
+    blend_penalty: float = 1e-3  # keeps the weights of a blend finite where its parts never err
+
+    # ---- naive Bayes and class means, by EM
+    em_steps: int = 3
+    # A row counts as so many words, however long it is: its words are not independent, and a model that is sure of
+    # every row learns nothing from them.
+    em_sharpness: float = 3.0
+    em_spread: float = 1.3  # deviation of the outputs of class means, before the sharpness
+    em_pseudo_count: float = 0.25  # of a word in every class, in units of a typical entry
+
+
+SETTINGS = TeacherSettings()
 _INPUT, _EMBEDDINGS = 0, 1  # what a part of the teacher reads
-_FOLDS = 5
-_MAX_HELD_OUT = 2000  # labelled rows that choose penalties and blend
-_MAX_FITTED = 30_000  # labelled rows; with more, back-propagation does better
-# Times the mean square length of a row; tried from the largest on, until one is worse than the last.
-_PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
-_SOFT_PENALTY = 0.3  # of a fit to soft targets of every row
-_N_DIRECTIONS = 100
-_MAX_SPANNED = 1_000  # up to this many sparse rows are fitted in the space they span
-_MANY_LABELS = 10_000  # from here on, singular directions and EM add nothing
-# With a memory of 10 it takes as many steps, each at twice the cost; with a lower tolerance it took twice as long and
-# changed no accuracy by more than 0.1 points.
-_LBFGS = {"maxiter": 100, "ftol": 1e-5, "maxcor": 5}
-
-_N_PARTS = 10  # of held-out rows, whose losses show how uncertain a mean is
-_MAX_FACTOR = 5.0  # by which confidence is matched
-# Where every class has one label, no row can be held out: penalty, and the last part's share of the blend.
-_UNCHECKED_PENALTY, _UNCHECKED_SHARE = 0.1, 0.7
-_CLEAR_GAIN = 2.0  # standard errors by which embeddings must lower the loss to count in full
-_BLEND_PENALTY = 1e-3  # keeps the weights of a blend finite where its parts never err
-
-_EM_STEPS = 3
-# A row counts as this many words, however long it is: its words are not independent, and a model that is sure of
-# every row learns nothing from them.
-_EM_SHARPNESS = 3.0
-_EM_SPREAD = 1.3  # deviation of the outputs of class means, before the sharpness
-_EM_PSEUDO_COUNT = 0.25  # of a word in every class, in units of a typical entry
+_LBFGS = {
+    "maxiter": SETTINGS.lbfgs_steps,
+    "ftol": SETTINGS.lbfgs_tolerance,
+    "maxcor": SETTINGS.lbfgs_memory,
+}
 
 
 # ---- linear models
@@ -168,7 +211,7 @@ def fit_student(taught: Examples, loss: Loss) -> Linear:
     """
     values = taught.inputs.values[taught.rows]
     with threadpool_limits(1, user_api="blas"):
-        penalty = _SOFT_PENALTY * _mean_square_length(values)
+        penalty = SETTINGS.soft_penalty * _mean_square_length(values)
         return fit_linear(values, taught.targets, None, loss, penalty, free_bias=not is_bag(values))
 
 
@@ -187,7 +230,9 @@ class NaiveBayesEM:
     def __init__(self, rows: csr_array) -> None:
         self.rows: csr_array = unit_rows(rows.astype(np.float64))
         self.words: Any = self.rows.T.tocsr()
-        self.pseudo = _EM_PSEUDO_COUNT * (float(self.rows.data.mean()) if self.rows.nnz else 1.0)
+        self.pseudo = SETTINGS.em_pseudo_count * (
+            float(self.rows.data.mean()) if self.rows.nnz else 1.0
+        )
 
     def fit(self, share: Floats) -> Linear:
         """The best model given P(class | row): (N, K)."""
@@ -196,7 +241,7 @@ class NaiveBayesEM:
         prior = np.log(share.sum(axis=0) + 1.0)
         # Only differences between classes matter: centred, the weights of common words are near 0.
         weight = logarithm - logarithm.mean(axis=1, keepdims=True)
-        return Linear(weight, (prior - prior.mean()) / _EM_SHARPNESS)
+        return Linear(weight, (prior - prior.mean()) / SETTINGS.em_sharpness)
 
 
 class ClassMeansEM:
@@ -211,7 +256,7 @@ class ClassMeansEM:
         weight = mean - mean.mean(axis=1, keepdims=True)
         bias = -0.5 * np.square(mean).sum(axis=0)
         found = Linear(weight, bias - bias.mean())
-        return found.scaled(_EM_SPREAD / max(float(found(self.rows).std()), 1e-12))
+        return found.scaled(SETTINGS.em_spread / max(float(found(self.rows).std()), 1e-12))
 
 
 def refine_by_em(
@@ -226,12 +271,12 @@ def refine_by_em(
     Rows that are ``ignored`` do not take part.
     """
     share = guess.copy()
-    for _ in range(_EM_STEPS):
+    for _ in range(SETTINGS.em_steps):
         share[ignored] = 0.0
         share[known] = 0.0
         share[known, classes] = 1.0
         found = model.fit(share)
-        share = softmax(_EM_SHARPNESS * found(model.rows), axis=1)
+        share = softmax(SETTINGS.em_sharpness * found(model.rows), axis=1)
     return found
 
 
@@ -250,7 +295,7 @@ def stratified_folds(
     groups = labelled.duplicate_groups
     groups = np.arange(classes.size) if groups is None else groups
     _, first, group = np.unique(groups, return_index=True, return_inverse=True)
-    if first.size < _FOLDS:
+    if first.size < SETTINGS.folds:
         first = group = np.arange(classes.size)
     shuffled = rng.permutation(first.size)
     by_class = shuffled[np.argsort(classes[first][shuffled], kind="stable")]
@@ -344,13 +389,13 @@ class _Fit:
         self.bag = self.loss.has_classes and is_bag(labelled.inputs.values)
         rng = np.random.default_rng(seed)
         chosen = np.arange(labelled.n_rows)
-        if chosen.size > _MAX_FITTED:
-            folds = stratified_folds(labelled, loss, -(-chosen.size // _MAX_FITTED), rng)
+        if chosen.size > SETTINGS.max_fitted:
+            folds = stratified_folds(labelled, loss, -(-chosen.size // SETTINGS.max_fitted), rng)
             chosen = chosen[folds == 0]
         self.fitted = labelled.take(chosen)
-        n_folds = max(_FOLDS, -(-chosen.size // _MAX_HELD_OUT))
+        n_folds = max(SETTINGS.folds, -(-chosen.size // SETTINGS.max_held_out))
         self.fold = stratified_folds(self.fitted, loss, n_folds, rng)
-        if chosen.size > 2 * _MAX_HELD_OUT:  # with many rows one fold is enough
+        if chosen.size > 2 * SETTINGS.max_held_out:  # with many rows one fold is enough
             self.fold[self.fold > 0] = -1
         classes = self.fitted.targets
         for k in range(int(self.fold.max()) + 1 if self.loss.has_classes else 0):
@@ -364,9 +409,11 @@ class _Fit:
         values, *embeddings = self.sources
         x = values[self.fitted.rows]
         parts = [self._of_input(x)]
-        unsupervised = self.bag and self.fitted.n_rows < _MANY_LABELS
-        if unsupervised and min(values.shape) > 2 * _N_DIRECTIONS:
-            *_, found = randomized_svd(values, _N_DIRECTIONS, n_iter=4, random_state=self.seed)
+        unsupervised = self.bag and self.fitted.n_rows < SETTINGS.many_labels
+        if unsupervised and min(values.shape) > 2 * SETTINGS.n_directions:
+            *_, found = randomized_svd(
+                values, SETTINGS.n_directions, n_iter=4, random_state=self.seed
+            )
             directions = found.T.astype(np.float64)  # (D, 100)
             parts.append(self._cross_validated(x @ directions).along(directions))
         more = [*parts]
@@ -402,7 +449,9 @@ class _Fit:
         of_more, trust = self._blend(more), 1.0
         if self.held.n_rows:
             gain = self._losses(parts, share) - self._losses(more, of_more)
-            trust = np.clip(gain.mean() / max(_CLEAR_GAIN * standard_error(gain), 1e-12), 0, 1)
+            trust = np.clip(
+                gain.mean() / max(SETTINGS.clear_gain * standard_error(gain), 1e-12), 0, 1
+            )
         return parts + more, np.concatenate([(1 - trust) * share, trust * of_more])
 
     def _sums(self, parts: list[_Part], share: Floats, k: int) -> list[Linear]:
@@ -428,7 +477,7 @@ class _Fit:
         up to the tolerance at which they stop, in n dimensions instead of D.
         """
         n_rows, n_columns = rows.shape
-        few = n_rows <= min(_MAX_SPANNED, n_columns // 2)
+        few = n_rows <= min(SETTINGS.max_spanned, n_columns // 2)
         if isinstance(rows, np.ndarray) or not few or isinstance(self.loss, RegressionLoss):
             return self._cross_validated(rows)
         coordinates, directions = _spanned(rows)
@@ -456,9 +505,9 @@ class _Fit:
 
         everything = np.ones(fold.size, bool)
         if not held.n_rows:
-            model = fit(everything, _UNCHECKED_PENALTY * length, None)
+            model = fit(everything, SETTINGS.unchecked_penalty * length, None)
             return _Part([model], np.empty((0, self.loss.n_outputs)))
-        for factor in _PENALTIES:
+        for factor in SETTINGS.penalties:
             fits = [fit(fold != k, factor * length, models[k]) for k in folds]
             part = _Part(fits, self._held_out(fits, rows))
             losses = losses_by_part(self.loss, held, part.held_out)
@@ -484,8 +533,8 @@ class _Fit:
     def _blend(self, parts: list[_Part]) -> Floats:
         """Weights with which the parts make the best blend of held-out rows: (parts,)."""
         if not self.held.n_rows:  # the last part has learned from all others and all rows
-            share = np.full(len(parts), (1 - _UNCHECKED_SHARE) / max(len(parts) - 1, 1))
-            share[-1] = _UNCHECKED_SHARE
+            share = np.full(len(parts), (1 - SETTINGS.unchecked_share) / max(len(parts) - 1, 1))
+            share[-1] = SETTINGS.unchecked_share
             outputs = [part.models[-1](self.sources[part.source]) for part in parts]
             return share / [max(float(each.std()), 1e-12) for each in outputs]
         return blend_weights(self.loss, self.held, [part.held_out for part in parts])
@@ -544,8 +593,8 @@ def blend_weights(loss: Loss, held: Examples, parts: list[Floats]) -> Floats:
     def value(amount: Floats) -> tuple[float, Floats]:
         outputs = np.tensordot(amount, unit, axes=1)
         mean, slope = loss.gradient(outputs, held.targets, held.weights)
-        gradient = np.tensordot(unit, slope, axes=2) + 2 * _BLEND_PENALTY * amount
-        return mean + _BLEND_PENALTY * float(amount @ amount), gradient
+        gradient = np.tensordot(unit, slope, axes=2) + 2 * SETTINGS.blend_penalty * amount
+        return mean + SETTINGS.blend_penalty * float(amount @ amount), gradient
 
     first, bounds = np.full(len(parts), 0.5), [(0, None)] * len(parts)
     found = minimize(value, first, jac=True, method="L-BFGS-B", bounds=bounds)
@@ -555,8 +604,8 @@ def blend_weights(loss: Loss, held: Examples, parts: list[Floats]) -> Floats:
 def losses_by_part(loss: Loss, held: Examples, outputs: Floats) -> Floats:
     """Mean losses of outputs (n, C) over every tenth row: (10,), or one for each row if there are fewer."""
     losses = []
-    for first in range(min(_N_PARTS, held.n_rows)):
-        every_tenth = np.arange(first, held.n_rows, _N_PARTS)
+    for first in range(min(SETTINGS.n_parts, held.n_rows)):
+        every_tenth = np.arange(first, held.n_rows, SETTINGS.n_parts)
         part = held.take(every_tenth)
         losses.append(loss.gradient(outputs[every_tenth], part.targets, part.weights)[0])
     return np.array(losses)
@@ -590,7 +639,7 @@ def match_confidence(wanted: Floats, outputs: Floats, loss: Loss) -> float:
     def excess(logarithm: float) -> float:
         return float(loss.predict(np.exp(logarithm) * outputs).max(axis=1).mean() - mean)
 
-    low, high = -np.log(_MAX_FACTOR), np.log(_MAX_FACTOR)
+    low, high = -np.log(SETTINGS.max_factor), np.log(SETTINGS.max_factor)
     if excess(low) >= 0 or excess(high) <= 0:  # outputs that are nearly constant
         return 1.0
     return float(np.exp(brentq(excess, low, high, xtol=1e-6)))

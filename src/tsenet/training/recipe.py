@@ -64,44 +64,75 @@ from tsenet.training.scores import HeldOut, Score, unseen_share
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_RATE = 1e-3
-_RATE_DENSE = 3e-3  # where it falls to 0 in the end
-_BATCH_SPARSE, _BATCH_DENSE = 512, 128
-# A training takes at least 1,600 steps or sees 300,000 rows, and takes at least 15 or 20 epochs.
-_STEPS, _ROWS_SEEN = 1600, 300_000
-_EPOCHS_SPARSE, _EPOCHS_DENSE = 15, 20
-_MOST_EPOCHS = 150
-_EPOCHS_PLAIN = 100  # most of a training from random weights
-_PATIENCE = 5
-_PATIENT_STEPS = 40  # an epoch of fewer steps counts for less patience
-_ROWS_IN_ALL = 4_000_000  # rows that a training passes at most, in at least five epochs
-_STEPS_DROPPED = 3200  # with dropout of dense inputs: no row is ever the same
-_INPUT_DROPOUT = 0.2
-_MANY_LATENTS = 100  # of dense rows; with this many or more their units need more dropout
-_UNITS_SPARSE, _UNITS_DENSE = 2, 8  # of each latent …
-_LEAST_WIDTH, _MOST_WIDTH = 128, 2048  # … but this many of the first level, of dense rows
 
-_FEW_LABELS = 3_000  # with fewer, a network that starts as log-odds is trained on all of them …
-_FEW_STEPS = (
-    800  # … for so many steps (chosen on validation rows of five sets, 100 and 1,000 labels) …
-)
-_BATCH_FEW = 16  # … of at least so many rows
+@dataclass(frozen=True)
+class RecipeSettings:
+    """The numbers of the recipe, each with what it rests on: a measurement, or the reason for its size."""
 
-_VALIDATION_FOLDS = 10  # one of them is held out to tell when to stop …
-_MIN_ROWS = 20  # … unless there are fewer rows: it would be too small to be informative
-_MAX_FOLDS = 3  # of the teacher's folds, on which a network is compared with it …
-_ENOUGH_ROWS = 200  # … until this many rows have been held out
-_LONGER = 0.25  # of the epochs so far: training on all rows after a fold
-_SMALL_FOLD = 0.1  # of the rows; without it, training longer is not worth its time
+    # ---- how long and how fast to train
+    rate: float = 1e-3  # Adam's usual
+    rate_dense: float = 3e-3  # of dense rows, where it falls to 0 in the end
+    batch_sparse: int = 512  # fewer, larger steps since recipe 3
+    batch_dense: int = 128
+    # A training takes at least so many steps, or sees so many rows. On ten tables of at most 500 rows, five seeds each,
+    # 800 steps cost .2 points in the mean (vowel 1.3), 400 steps .8.
+    steps: int = 1600
+    rows_seen: int = 300_000
+    epochs_sparse: int = 15  # at least
+    epochs_dense: int = 20
+    max_epochs: int = 150  # bounds the time of tiny tables
+    max_epochs_plain: int = 100  # of a training from random weights
+    patience: int = 5  # epochs without progress …
+    patient_steps: int = 40  # … of so many steps; of smaller epochs it takes more
+    max_rows_seen: int = 4_000_000  # in at least five epochs: bounds the time of large tables
+    steps_with_input_dropout: int = 3200  # no row is ever the same, so it takes twice as long
 
+    # ---- the network
+    input_dropout: float = 0.2  # of dense rows with many latents, as images are
+    many_latents: int = 100  # of dense rows: from here on their units need more dropout
+    units_sparse: int = 2  # of each latent …
+    units_dense: int = 8  # … of dense rows, which have few latents …
+    min_width: int = 128  # … but so many of the first level
+    max_width: int = 2048
+
+    # ---- from log-odds, with few labels
+    few_labels: int = 3_000  # with fewer, a network is trained on all of them …
+    steps_few_labels: int = (
+        800  # … for so many steps: validation rows of five sets, 100 and 1,000 labels …
+    )
+    batch_few_labels: int = 16  # … of at least so many rows
+
+    # ---- rows held out
+    validation_folds: int = 10  # one of them is held out to tell when to stop …
+    min_rows_to_hold_out: int = (
+        20  # … unless there are fewer rows: it would be too small to be informative
+    )
+    # Folds of the teacher on which a network is compared with it, until so many rows have been held out. On the ten
+    # tables above two folds cost .2 points in the mean, one .3.
+    max_folds: int = 3
+    enough_held_out: int = 200
+    longer: float = 0.25  # of the epochs so far: training on all rows after a fold
+    small_fold: float = 0.1  # of the rows; without it, training longer is not worth its time
+
+    # ---- few labels: the teacher
+    softness: float = (
+        0.7  # factor of the teacher's outputs; students of sharper targets did .2 points worse
+    )
+    # Share of the rows without labels from which nothing is learned, and its bounds in rows; they tell how sure the
+    # network is of new rows.
+    fresh: float = 0.1
+    max_fresh: int = 1_000
+    min_fresh: int = 50
+    # The scale of the teacher's outputs is chosen on the labelled rows: with few, it is overconfident. On four text
+    # sets, four draws each, the best factor for new rows was .92 with 100 labels and 1.0 with 400.
+    doubt: float = 10.0
+    max_rescaling: float = (
+        5.0  # of the outputs of a network without a linear skip: a guard, seldom reached
+    )
+
+
+SETTINGS = RecipeSettings()
 _EQUAL_SHARES = np.array([0.5, 0.5])  # of teacher and network
-_SOFTNESS = 0.7  # factor of the teacher's outputs; students of sharper targets did .2 points worse
-# Rows without labels from which nothing is learned; they tell how sure the network is of new rows.
-_FRESH, _MAX_FRESH, _MIN_FRESH = 0.1, 1_000, 50
-# The scale of the teacher's outputs is chosen on the labelled rows: with few, it is overconfident. On four text sets,
-# four draws each, the best factor for new rows was .92 with 100 labels and 1.0 with 400.
-_DOUBT = 10.0
-_MAX_RESCALING = 5.0  # of the outputs of a network without a linear skip
 
 
 @dataclass(frozen=True)
@@ -133,12 +164,12 @@ class Recipe:
         if self.is_plain:  # the paper's
             skip_units, dropout, units = 100, 0.5, 1
         elif inputs.is_sparse:
-            skip_units, dropout, units = 0, 0.3, _UNITS_SPARSE
+            skip_units, dropout, units = 0, 0.3, SETTINGS.units_sparse
         else:
             skip_units, dropout = 0, 0.2 if _has_many_latents(wiring) else 0.1
             n_latents = wiring.layer_sizes[1]
-            wide_enough = max(_UNITS_DENSE, -(-_LEAST_WIDTH // n_latents))
-            wanted = math.log2(max(min(wide_enough, _MOST_WIDTH // n_latents), 1))
+            wide_enough = max(SETTINGS.units_dense, -(-SETTINGS.min_width // n_latents))
+            wanted = math.log2(max(min(wide_enough, SETTINGS.max_width // n_latents), 1))
             units = min((2, 4, 8, 16, 32), key=lambda number: abs(math.log2(number) - wanted))
         return NetworkOptions(
             skip_units=skip_units if self.skip_units is None else self.skip_units,
@@ -158,16 +189,16 @@ class Recipe:
     def input_dropout(self, inputs: Inputs, wiring: Wiring) -> float:
         """Share of a batch's values to drop: of dense rows with many latents, as images are, a fifth."""
         many = not inputs.is_sparse and _has_many_latents(wiring)
-        return _INPUT_DROPOUT if many and not self.is_plain else 0.0
+        return SETTINGS.input_dropout if many and not self.is_plain else 0.0
 
     def early_stopping_schedule(self, n_rows: int) -> TrainingOptions:
         """Options of a training that early stopping ends; small tables get at least 20 steps an epoch."""
         batch_size = 256 if self.batch_size is None else self.batch_size
         batch_size = min(batch_size, max(32, n_rows // 20))
         n_batches = -(-n_rows // batch_size)
-        enough = max(_EPOCHS_PLAIN, -(-_FEW_STEPS // n_batches))
+        enough = max(SETTINGS.max_epochs_plain, -(-SETTINGS.steps_few_labels // n_batches))
         return TrainingOptions(
-            learning_rate=_RATE if self.learning_rate is None else self.learning_rate,
+            learning_rate=SETTINGS.rate if self.learning_rate is None else self.learning_rate,
             batch_size=batch_size,
             max_epochs=enough if self.max_epochs is None else self.max_epochs,
             patience=_patience(n_batches),
@@ -177,8 +208,10 @@ class Recipe:
         """Options of a training on few labels from log-odds, without validation rows."""
         plain = self.early_stopping_schedule(n_rows)
         if self.batch_size is None:
-            plain = replace(plain, batch_size=min(n_rows, max(_BATCH_FEW, n_rows // 10), 256))
-        epochs = -(-_FEW_STEPS // -(-n_rows // plain.batch_size))
+            plain = replace(
+                plain, batch_size=min(n_rows, max(SETTINGS.batch_few_labels, n_rows // 10), 256)
+            )
+        epochs = -(-SETTINGS.steps_few_labels // -(-n_rows // plain.batch_size))
         return replace(
             plain,
             max_epochs=epochs if self.max_epochs is None else self.max_epochs,
@@ -196,15 +229,19 @@ class Recipe:
         dropped : bool, default=False
             Whether values of the input are dropped.
         """
-        rate = _RATE if sparse else _RATE_DENSE
-        usual = min(_BATCH_SPARSE if sparse else _BATCH_DENSE, max(16, n_rows // 16))
+        rate = SETTINGS.rate if sparse else SETTINGS.rate_dense
+        usual = min(
+            SETTINGS.batch_sparse if sparse else SETTINGS.batch_dense, max(16, n_rows // 16)
+        )
         batch_size = min(usual, n_rows) if self.batch_size is None else self.batch_size
         n_batches = -(-n_rows // batch_size)
-        steps = min(_STEPS, _ROWS_SEEN // batch_size)
+        steps = min(SETTINGS.steps, SETTINGS.rows_seen // batch_size)
         if dropped and not sparse:
-            steps = _STEPS_DROPPED
-        enough = max(_EPOCHS_SPARSE if sparse else _EPOCHS_DENSE, -(-steps // n_batches))
-        epochs = min(enough, _MOST_EPOCHS, max(5, _ROWS_IN_ALL // n_rows))
+            steps = SETTINGS.steps_with_input_dropout
+        enough = max(
+            SETTINGS.epochs_sparse if sparse else SETTINGS.epochs_dense, -(-steps // n_batches)
+        )
+        epochs = min(enough, SETTINGS.max_epochs, max(5, SETTINGS.max_rows_seen // n_rows))
         return TrainingOptions(
             learning_rate=rate if self.learning_rate is None else self.learning_rate,
             batch_size=batch_size,
@@ -216,11 +253,11 @@ class Recipe:
 
 def _patience(n_batches: int) -> int:
     """Epochs of so many steps without progress after which to stop."""
-    return max(_PATIENCE, -(-_PATIENCE * _PATIENT_STEPS // n_batches))
+    return max(SETTINGS.patience, -(-SETTINGS.patience * SETTINGS.patient_steps // n_batches))
 
 
 def _has_many_latents(wiring: Wiring) -> bool:
-    return sum(wiring.layer_sizes[1:]) >= _MANY_LATENTS
+    return sum(wiring.layer_sizes[1:]) >= SETTINGS.many_latents
 
 
 class RunSeeds(NamedTuple):
@@ -408,7 +445,7 @@ class NetworkFit(Trainer):
         if self.validation is not None:  # the user's own rows
             schedule = recipe.early_stopping_schedule(n_rows)
             return self.train(self._initial, self.labelled, schedule, self.validation, self.score)
-        if recipe.init == "log-odds" and n_rows < _FEW_LABELS:
+        if recipe.init == "log-odds" and n_rows < SETTINGS.few_labels:
             return self.train(self._initial, self.labelled, recipe.fixed_schedule(n_rows))
         kept, held = self._hold_out()
         schedule = recipe.early_stopping_schedule(kept.n_rows)
@@ -425,7 +462,7 @@ class NetworkFit(Trainer):
         fresh = self._fresh_rows()
         shared = self.labelled, self.loss, self.seeds.teacher, self.report
         teacher = fit_linear_teacher(*shared, fresh, self.embeddings)
-        softness = 1.0 if isinstance(self.loss, RegressionLoss) else _SOFTNESS
+        softness = 1.0 if isinstance(self.loss, RegressionLoss) else SETTINGS.softness
         soft = softness * teacher.outputs
         trained = self._train(self._pseudo_labelled(soft, fresh))
         if self.recipe.linear_skip:
@@ -439,7 +476,7 @@ class NetworkFit(Trainer):
             trained = self._with_linear_skip(trained, skip, _EQUAL_SHARES, part)
         if fresh.size:
             n_labels = self.labelled.n_rows
-            confident = n_labels / (n_labels + _DOUBT) * teacher.outputs[fresh]
+            confident = n_labels / (n_labels + SETTINGS.doubt) * teacher.outputs[fresh]
             answers = self._outputs(trained.net, fresh)
             if trained.of_embeddings is not None:
                 assert self.embeddings is not None
@@ -472,8 +509,8 @@ class NetworkFit(Trainer):
     def _fresh_rows(self) -> Ints:
         """Some rows without labels from which nothing is learned."""
         unlabelled = np.setdiff1d(np.arange(len(self.inputs)), self.labelled.rows)
-        n_fresh = min(int(_FRESH * unlabelled.size), _MAX_FRESH)
-        if not self.loss.has_classes or self.validation is not None or n_fresh < _MIN_FRESH:
+        n_fresh = min(int(SETTINGS.fresh * unlabelled.size), SETTINGS.max_fresh)
+        if not self.loss.has_classes or self.validation is not None or n_fresh < SETTINGS.min_fresh:
             return np.empty(0, np.int64)
         generator = np.random.default_rng(self.seeds.split)
         return np.sort(generator.choice(unlabelled, n_fresh, replace=False))
@@ -506,7 +543,7 @@ class NetworkFit(Trainer):
         vectors = self.embeddings if self.keep_embeddings else None
         teacher = fit_linear_teacher(*shared, embeddings=vectors)
         by_network = np.empty((labelled.n_rows, self.loss.n_outputs))
-        folds = np.unique(teacher.fold[teacher.fold >= 0])[:_MAX_FOLDS]
+        folds = np.unique(teacher.fold[teacher.fold >= 0])[: SETTINGS.max_folds]
         if not folds.size:  # one row of each class
             trained, share = self._train(labelled), _EQUAL_SHARES
             return self._with_linear_skip(trained, teacher.model, share, teacher.of_embeddings)
@@ -515,18 +552,18 @@ class NetworkFit(Trainer):
             trained = self._train(labelled.take(~unseen), labelled.take(unseen))
             by_network[unseen] = self._outputs(trained.net, labelled.rows[unseen])
             compared = (teacher.fold >= 0) & (teacher.fold <= k)
-            if np.count_nonzero(compared) >= _ENOUGH_ROWS:
+            if np.count_nonzero(compared) >= SETTINGS.enough_held_out:
                 break
         held, by_network = labelled.take(compared), by_network[compared]
         by_teacher = teacher.held_out[compared[teacher.fold >= 0]]
         share = self._blend(by_teacher, by_network, held)
-        if np.mean(unseen) > _SMALL_FOLD:
+        if np.mean(unseen) > SETTINGS.small_fold:
             trained = self._train_longer(trained)
         if share[0] > 0.0 or self.keep_embeddings:
             part = teacher.of_embeddings
             trained = self._with_linear_skip(trained, teacher.model, share, part)
         elif self.loss.has_classes:
-            factor = float(np.clip(share[1], 1 / _MAX_RESCALING, _MAX_RESCALING))
+            factor = float(np.clip(share[1], 1 / SETTINGS.max_rescaling, SETTINGS.max_rescaling))
             trained = _scaled(trained, factor)
         blended = share[0] * by_teacher + share[1] * by_network
         return replace(trained, held_out=HeldOut(held, blended, "network"))
@@ -568,10 +605,10 @@ class NetworkFit(Trainer):
     def _hold_out(self) -> tuple[Examples, Examples | None]:
         """Rows to train on, and rows to validate on, if there are enough; every class keeps a row to train on."""
         labelled = self.labelled
-        if labelled.n_rows < _MIN_ROWS:
+        if labelled.n_rows < SETTINGS.min_rows_to_hold_out:
             return labelled, None
         rng = np.random.default_rng(self.seeds.split)
-        held = stratified_folds(labelled, self.loss, _VALIDATION_FOLDS, rng) == 0
+        held = stratified_folds(labelled, self.loss, SETTINGS.validation_folds, rng) == 0
         if self.loss.has_classes:
             held &= np.isin(labelled.targets, labelled.targets[~held])
         return labelled.take(~held), labelled.take(held)
@@ -591,7 +628,7 @@ class NetworkFit(Trainer):
             return self._train(self.labelled)
         history, seeds = trained.history, self.seeds
         n_epochs = history.n_epochs if history.best_epoch is None else history.best_epoch + 1
-        n_epochs = max(1, round(_LONGER * n_epochs))
+        n_epochs = max(1, round(SETTINGS.longer * n_epochs))
         schedule = replace(self._schedule(self.labelled), max_epochs=n_epochs)
         seeds = seeds._replace(dropout=seeds.dropout + 1, order=seeds.order + 1)
         longer = replace(self, seeds=seeds).train(trained.net, self.labelled, schedule)
