@@ -72,7 +72,7 @@ export function drawQuality(state) {
         "p",
         { id: "gain" },
         `50 more labels would bring about ${points.toFixed(1)} points`,
-        h("span", { class: "quiet" }, ` (± ${(196 * error).toFixed(1)})`),
+        h("span", { class: "quiet" }, ` (± ${(196 * error).toFixed(1)}${gain < 1.96 * error ? "; more random texts will tell" : ""})`),
       ),
     );
     const rows = Object.entries(estimate.per_class);
