@@ -203,7 +203,9 @@ def test_killed_and_started_again_it_goes_on(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_several_classes_and_topics_become_columns_and_weights(tmp_path: Path) -> None:
     data = write_csv(tmp_path / "docs.csv", TEXTS)
-    with running(data) as place:
+    vectors = np.eye(3)[[["sport", "politics", "space"].index(name) for name in TRUTH]]
+    np.save(tmp_path / "docs.embeddings.npy", vectors)
+    with running(data, "--embeddings", str(tmp_path / "docs.embeddings.npy")) as place:
         ids = [place.act({"do": "class", "name": name})["class"] for name in ("sport", "news")]
         place.act({"do": "several", "on": True})
         for i in range(24):

@@ -24,6 +24,15 @@ def label(
     labels: Annotated[
         Path | None, cli.option("FILE", "File of labels; default: DATA with .labels.jsonl.")
     ] = None,
+    embeddings: cli.Embeddings = None,
+    encoder: Annotated[
+        str | None,
+        cli.option(
+            "NAME",
+            "Sentence encoder that teaches the model: minilm, or a name or folder of sentence-transformers. Its "
+            "vectors are written to DATA with .embeddings.npy, for --embeddings the next time.",
+        ),
+    ] = None,
     port: Annotated[int, cli.option("N", "Port; 0: a free one.", min=0, max=65535)] = 0,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
@@ -54,6 +63,7 @@ def label(
         )
 
     from tsenet.labelling.documents import Documents
+    from tsenet.labelling.export import Exporter
     from tsenet.labelling.journal import Journal
     from tsenet.labelling.session import Session
 
@@ -63,33 +73,55 @@ def label(
     documents = Documents.of(file.texts(text), given)
     if len(documents) < 2:
         raise DataError(f"{data}: column {text!r} has fewer than two different texts")
+    vectors_path = embeddings or data.parent / f"{data.name.partition('.')[0]}.embeddings.npy"
+    vectors = cli.read_array(embeddings)
+    if encoder is not None:
+        if embeddings is not None:
+            raise DataError("give --encoder or --embeddings, not both")
+        vectors = _embedded(file.texts(text), encoder, vectors_path, quiet)
+    if vectors is not None:
+        if vectors.ndim != 2 or len(vectors) != file.n_rows:
+            shape = "×".join(map(str, vectors.shape))
+            raise DataError(
+                f"{vectors_path} holds {shape} numbers, not a vector for each of {file.n_rows:,} rows"
+            )
+        vectors = vectors[documents.first_row]
     path = labels or data.parent / f"{data.name.partition('.')[0]}.labels.jsonl"
     cli.refuse_inputs(path, data)
     session = Session(Journal(path), documents)
-    _serve(session, file.columns, data, text, target, port, browser, jobs)
+    used = None if vectors is None else vectors_path
+    exporter = Exporter(file.columns, data, text, target, cli.write_csv, used)
+    _serve(session, exporter, vectors, port, browser, jobs)
+
+
+def _embedded(texts: list[str], encoder: str, path: Path, quiet: bool) -> Any:
+    """The vectors that an encoder gives to texts, which are kept in a file."""
+    import numpy as np
+
+    from tsenet._system.atomic import atomic_write
+    from tsenet.data import embed
+
+    with cli.open_progress(quiet) as progress:
+        progress.start("encoding texts", None)
+        vectors = embed(texts, None if encoder == "minilm" else encoder)
+        progress.finish()
+    with atomic_write(path) as stream:
+        np.save(stream, vectors)
+    return vectors
 
 
 def _serve(
-    session: Any,
-    columns: Any,
-    data: Path,
-    text: str,
-    target: str | None,
-    port: int,
-    browser: bool,
-    jobs: int | None,
+    session: Any, exporter: Any, vectors: Any, port: int, browser: bool, jobs: int | None
 ) -> None:
     """Serve the page until Ctrl-C or SIGTERM."""
     import uvicorn
 
-    from tsenet.labelling.export import Exporter
     from tsenet.labelling.server import Service, application
     from tsenet.labelling.workspace import Workspace
 
-    exporter = Exporter(columns, data, text, target, cli.write_csv)
     listener = socket.create_server(("127.0.0.1", port))
     port = listener.getsockname()[1]
-    workspace = Workspace(session, data.name, jobs)
+    workspace = Workspace(session, exporter.source.name, jobs, vectors)
     service = Service(workspace, exporter)
     config = uvicorn.Config(
         application(service, port),

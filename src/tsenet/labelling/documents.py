@@ -68,6 +68,12 @@ class Documents:
         return len(self.texts)
 
     @cached_property
+    def first_row(self) -> NDArray[np.int64]:
+        """The first row of the file with each text: (N,)."""
+        found, first = np.unique(self.document, return_index=True)
+        return np.asarray(first[found >= 0])
+
+    @cached_property
     def number(self) -> dict[str, int]:
         """The document of each key."""
         return {key: i for i, key in enumerate(self.keys)}

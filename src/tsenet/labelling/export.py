@@ -21,7 +21,7 @@ from tsenet.labelling.session import Session
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Exporter", "fit_command", "python_lines"]
+__all__ = ["Exporter"]
 
 _MULTIPLE = "; "  # between several classes of a text
 
@@ -42,6 +42,8 @@ class Exporter:
         Its column of labels, if it has one.
     write_table : callable
         ``write_table(frame, stream)`` writes a csv file.
+    embeddings : Path or None, default=None
+        The npy file with an embedding of each row.
     """
 
     columns: pd.DataFrame
@@ -49,6 +51,7 @@ class Exporter:
     text: str
     target: str | None
     write_table: Callable[[Any, IO[str]], None]
+    embeddings: Path | None = None
 
     @property
     def table_path(self) -> Path:
@@ -92,9 +95,8 @@ class Exporter:
         self._write(frame)
 
         stage("Fitting the model to all rows")
-        command = fit_command(
-            self.table_path, self.model_path, self.text, targets, "weight" if weighted else None
-        )
+        vectors = None if self.embeddings is None else self.embeddings.resolve()
+        command = self._command(self.table_path, self.model_path, targets, weighted, vectors)
         _run([*command, "--force", "--quiet"])
 
         stage("Predicting all rows")
@@ -106,22 +108,46 @@ class Exporter:
         data = ["--data", str(self.table_path), "--title", self.source.name]
         out = ["--out", str(self.report_path), "--force", "--quiet"]
         _run(["tsenet", "report", str(self.model_path), *data, *out])
+        # As seen from the folder of the files.
+        table, saved = Path(self.table_path.name), Path(self.model_path.name)
+        if vectors is not None and vectors.parent == self.source.parent.resolve():
+            vectors = Path(vectors.name)
         return {
             "files": [path.name for path in (self.table_path, self.model_path, self.report_path)],
             "folder": str(self.source.parent.resolve()),
-            "command": shlex.join(
-                fit_command(
-                    Path(self.table_path.name),
-                    Path(self.model_path.name),
-                    self.text,
-                    targets,
-                    "weight" if weighted else None,
-                )
-            ),
-            "python": python_lines(
-                self.table_path.name, self.model_path.name, self.text, targets, weighted
-            ),
+            "command": shlex.join(self._command(table, saved, targets, weighted, vectors)),
+            "python": self._python_lines(targets, weighted, vectors),
         }
+
+    def _command(
+        self, table: Path, model: Path, targets: list[str], weighted: bool, vectors: Path | None
+    ) -> list[str]:
+        """The command that fits the model."""
+        options = [part for target in targets for part in ("--target", target)]
+        options += ["--weights", "weight"] if weighted else []
+        options += [] if vectors is None else ["--embeddings", str(vectors)]
+        return ["tsenet", "fit", str(table), "--text", self.text, *options, "--out", str(model)]
+
+    def _python_lines(self, targets: list[str], weighted: bool, vectors: Path | None) -> str:
+        """The same in Python."""
+        y = f"table[{targets[0]!r}]" if len(targets) == 1 else f"table[{targets!r}]"
+        if targets[0].startswith("label: "):
+            y += '.replace("", None).astype(float)'
+        given = [f"table[{self.text!r}].tolist()", y]
+        given += ['table["weight"].astype(float)'] if weighted else []
+        given += [] if vectors is None else [f"embeddings=np.load({str(vectors)!r})"]
+        return "\n".join(
+            [
+                *([] if vectors is None else ["import numpy as np"]),
+                "import pandas as pd",
+                "import tsenet",
+                "",
+                f"table = pd.read_csv({self.table_path.name!r}, dtype=str, keep_default_na=False)",
+                "model = tsenet.TSENetClassifier(random_state=0)",
+                f"model.fit({', '.join(given)})",
+                f"model.save({self.model_path.name!r})",
+            ]
+        )
 
     def labelled(self, session: Session, labels: TrainingLabels) -> tuple[pd.DataFrame, list[str]]:
         """All rows with their labels and who gave them, and the names of the columns to predict."""
@@ -171,35 +197,6 @@ class Exporter:
     def _write(self, frame: pd.DataFrame) -> None:
         with atomic_write(self.table_path, "w") as stream:
             self.write_table(frame, stream)
-
-
-def fit_command(
-    table: Path, model: Path, text: str, targets: list[str], weights: str | None
-) -> list[str]:
-    """The command that fits the model."""
-    options = [part for target in targets for part in ("--target", target)]
-    options += [] if weights is None else ["--weights", weights]
-    return ["tsenet", "fit", str(table), "--text", text, *options, "--out", str(model)]
-
-
-def python_lines(table: str, model: str, text: str, targets: list[str], weighted: bool) -> str:
-    """The same in Python."""
-    target = repr(targets[0]) if len(targets) == 1 else repr(targets)
-    weights = ', table["weight"].astype(float)' if weighted else ""
-    y = f"table[{target}]"
-    if targets[0].startswith("label: "):
-        y += '.replace("", None).astype(float)'
-    return "\n".join(
-        [
-            "import pandas as pd",
-            "import tsenet",
-            "",
-            f"table = pd.read_csv({table!r}, dtype=str, keep_default_na=False)",
-            "model = tsenet.TSENetClassifier(random_state=0)",
-            f"model.fit(table[{text!r}].tolist(), {y}{weights})",
-            f"model.save({model!r})",
-        ]
-    )
 
 
 def _free(name: str, frame: pd.DataFrame) -> str:

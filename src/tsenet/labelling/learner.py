@@ -234,11 +234,20 @@ class Learner:
         The texts in random order, of which the first are fitted if there are many.
     n_jobs : int or None, default=None
         Threads.
+    embeddings : array (N, d), optional
+        Vectors of the texts from a pretrained encoder, which teach while a model learns.
     """
 
-    def __init__(self, texts: Sequence[str], order: Ints, n_jobs: int | None = None) -> None:
+    def __init__(
+        self,
+        texts: Sequence[str],
+        order: Ints,
+        n_jobs: int | None = None,
+        embeddings: NDArray[Any] | None = None,
+    ) -> None:
         self.n_jobs = n_jobs
         self.order = order
+        self.embeddings = embeddings
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             least = 1 if len(texts) < _MOST_FITTED else 2
@@ -275,7 +284,8 @@ class Learner:
             warnings.simplefilter("ignore", UserWarning)
             y = labels.targets(self.table.n_rows)[fitted]
             weighted = None if (weights == 1).all() else weights[fitted]
-            model.fit(self.table.take(fitted), y, weighted)
+            vectors = None if self.embeddings is None else self.embeddings[fitted]
+            model.fit(self.table.take(fitted), y, weighted, embeddings=vectors)
         model.vectorizer_ = self.vectorizer  # so that it reads texts, too
         return model
 

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +84,8 @@ class Worker:
         Called with each message, in a thread.
     n_jobs : int or None, default=None
         Threads of the process.
+    embeddings : array (N, d), optional
+        Vectors of the texts from a pretrained encoder.
     """
 
     def __init__(
@@ -92,11 +95,12 @@ class Worker:
         folder: Path,
         receive: Callable[[Message], None],
         n_jobs: int | None = None,
+        embeddings: NDArray[Any] | None = None,
     ) -> None:
         context = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
         self._connection, other = context.Pipe()
         self._process = context.Process(
-            target=_run, args=(other, list(texts), order, folder, n_jobs), daemon=True
+            target=_run, args=(other, list(texts), order, folder, n_jobs, embeddings), daemon=True
         )
         self._process.start()
         other.close()
@@ -135,39 +139,44 @@ class Worker:
 
 
 def _run(
-    connection: Connection, texts: list[str], order: Ints, folder: Path, n_jobs: int | None
+    connection: Connection,
+    texts: list[str],
+    order: Ints,
+    folder: Path,
+    n_jobs: int | None,
+    embeddings: NDArray[Any] | None,
 ) -> None:
     """Learn until the server is gone."""
     with suppress(OSError, AttributeError):
         os.nice(_NICE)
     with suppress(EOFError, OSError, KeyboardInterrupt):
-        _Loop(connection, texts, order, folder, n_jobs).run()
+        loop = _Loop(connection, folder)
+        loop.prepare(texts, order, n_jobs, embeddings)
+        loop.run()
 
 
 class _Loop:
     """Fit the latest labels; in between, measure how good the models are."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        texts: list[str],
-        order: Ints,
-        folder: Path,
-        n_jobs: int | None,
-    ) -> None:
+    def __init__(self, connection: Connection, folder: Path) -> None:
         self.connection = connection
         self.folder = folder
         self.learner: Learner | None = None
         self.measuring: Iterator[Measurement | None] = iter(())
         self.n_measured = 0
-        self.prepare(texts, order, n_jobs)
 
-    def prepare(self, texts: list[str], order: Ints, n_jobs: int | None) -> None:
+    def prepare(
+        self,
+        texts: list[str],
+        order: Ints,
+        n_jobs: int | None,
+        embeddings: NDArray[Any] | None,
+    ) -> None:
         """Learn topics, then the structure of the network."""
         try:
             self.connection.send(learn_topics(texts))
             start = time.perf_counter()
-            learner = Learner(texts, order, n_jobs)
+            learner = Learner(texts, order, n_jobs, embeddings)
             _ = learner.wiring
             self.learner = learner
             self.connection.send(Ready(time.perf_counter() - start))

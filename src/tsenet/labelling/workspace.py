@@ -69,9 +69,17 @@ class Workspace:
         Of the file, for the page's title.
     n_jobs : int or None, default=None
         Threads of the process that learns.
+    embeddings : array (N, d), optional
+        Vectors of the documents from a pretrained encoder.
     """
 
-    def __init__(self, session: Session, name: str, n_jobs: int | None = None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        name: str,
+        n_jobs: int | None = None,
+        embeddings: NDArray[Any] | None = None,
+    ) -> None:
         self.session = session
         self.name = name
         self.documents = session.documents
@@ -88,7 +96,12 @@ class Workspace:
         self._folder = tempfile.TemporaryDirectory(prefix="tsenet-label-")
         self._members: dict[int, Ints] = {}
         self._worker = Worker(
-            self.documents.texts, self.documents.order, Path(self._folder.name), self._take, n_jobs
+            self.documents.texts,
+            self.documents.order,
+            Path(self._folder.name),
+            self._take,
+            n_jobs,
+            embeddings,
         )
 
     def close(self) -> None:
