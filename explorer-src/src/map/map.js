@@ -122,7 +122,7 @@ export class TopicMap {
 
   /** Listed words of a unit that are not in its label. */
   #more(node, label) {
-    const named = new Set(label.split(", "));
+    const named = new Set(label.split(/[\s,]+/)); // a title may have phrases
     const words = this.model.features(node).map(([word]) => this.model.names[word]);
     return words.filter((word) => !named.has(word)).slice(0, 6).join(", ");
   }
