@@ -180,14 +180,14 @@ class BarProgress(Progress):
             bar.close()
 
 
-def as_progress(value: bool | Progress | ProgressCallback | None) -> Progress:
+def as_progress(progress: bool | Progress | ProgressCallback | None) -> Progress:
     """Return the :class:`Progress` for the value of a ``progress`` parameter.
 
     Parameters
     ----------
-    value : None, bool, Progress or callable
+    progress : None, bool, Progress or callable
         None or False: log messages only (logger ``tsenet.progress``). True: progress bars on stderr. A callable is
-        called as ``value(stage, done, total)``.
+        called as ``progress(stage, done, total)``.
 
     Returns
     -------
@@ -204,15 +204,15 @@ def as_progress(value: bool | Progress | ProgressCallback | None) -> Progress:
     >>> type(as_progress(True)).__name__
     'BarProgress'
     """
-    if value is None or value is False:
+    if progress is None or progress is False:
         return Progress()
-    if value is True:
+    if progress is True:
         return BarProgress()
-    if isinstance(value, Progress):
-        return value
-    if callable(value) and not isinstance(value, type):
-        return Progress(value)
+    if isinstance(progress, Progress):
+        return progress
+    if callable(progress) and not isinstance(progress, type):
+        return Progress(progress)
     raise TypeError(
         "progress must be None, True, False, a tsenet Progress or a function "
-        f"f(stage, done, total); got {value!r}"
+        f"f(stage, done, total); got {progress!r}"
     )

@@ -308,14 +308,14 @@ def vectorizer_of(
     """
     from tsenet.data import word_vectorizer
 
-    own = inspect.signature(word_vectorizer).parameters
+    word_options = inspect.signature(word_vectorizer).parameters
     signature = inspect.signature(_loaded(estimator)).parameters
     options: dict[str, Any] = typed(n_words=words, stop_words=stop_words)
     if stop_words is not None and (Path(stop_words).is_file() or Path(stop_words).suffix):
         options["stop_words"] = Path(stop_words)
 
-    options |= {name: settings.pop(name) for name in list(settings) if name in own}
-    defaults = {name: signature[name].default for name in own if name in signature}
+    options |= {name: settings.pop(name) for name in list(settings) if name in word_options}
+    defaults = {name: signature[name].default for name in word_options if name in signature}
     if not options:
         return None
     vectorizer = word_vectorizer(**{**defaults, **options})
@@ -352,15 +352,15 @@ def _read_config(ctx: typer.Context, path: Path | None) -> Path | None:
 
     known: dict[str, Any] = {max(p.opts, key=len).lstrip("-"): p for p in ctx.command.params}
     options: dict[str, Any] = {}
-    for key, value in table.items():
+    for key, setting in table.items():
         parameter = known.get(key.replace("_", "-"))
         if parameter is None and "set" in known:
-            ctx.meta.setdefault(_SETTINGS, {})[key.replace("-", "_")] = value
+            ctx.meta.setdefault(_SETTINGS, {})[key.replace("-", "_")] = setting
             continue
         if parameter is None or parameter.name == "config":
             raise DataError(f"{path}: {key!r} is not an option of tsenet {ctx.info_name}")
         several = getattr(parameter, "multiple", False) or parameter.nargs != 1
-        options[parameter.name] = _values_of(value) if several else value
+        options[parameter.name] = _values_of(setting) if several else setting
 
     ctx.default_map = options
     return path

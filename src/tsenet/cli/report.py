@@ -53,18 +53,18 @@ def report(
         columns = ("target", "text", "along", "show")
         cli.refuse_options(context, columns, "only --data has columns")
     fitted = tsenet.load(model)
-    shown: dict[str, Any] = {"along_name": along or "", "title": title or model.stem}
+    page_options: dict[str, Any] = {"along_name": along or "", "title": title or model.stem}
     X, y, texts = None, None, None
     with cli.open_progress(quiet) as progress:
         if data is not None:
             file = read_file(data, progress, encoding, no_header, max_size=max_size)
             X, y, texts = _rows_of(fitted, file, target, text)
             texts = texts if show is None else file.texts(show)
-            shown["along"] = None if along is None else file.column(along)
+            page_options["along"] = None if along is None else file.column(along)
         if isinstance(fitted, tsenet.TopicModel):  # its page has the topics that it shows
-            fitted.report(out, X, quote=texts or False, progress=progress, **shown)
+            fitted.report(out, X, quote=texts or False, progress=progress, **page_options)
         else:
-            write_report(out, fitted, X, y, texts=texts, progress=progress, **shown)
+            write_report(out, fitted, X, y, texts=texts, progress=progress, **page_options)
     cli.print_result(as_json, {"out": out}, f"written to {out}")
 
 

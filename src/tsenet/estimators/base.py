@@ -69,11 +69,11 @@ def check_columns(estimator: Any, table: Table) -> None:
     DataError
         If they differ.
     """
-    known = getattr(estimator, "feature_names_in_", None)
-    same = known is None and table.n_columns == estimator.n_features_in_
+    names_in_training = getattr(estimator, "feature_names_in_", None)
+    same = names_in_training is None and table.n_columns == estimator.n_features_in_
     columns: Any = np.empty((0, table.n_columns))
     if table.named:
-        same = known is not None and known.tolist() == list(table.names)
+        same = names_in_training is not None and names_in_training.tolist() == list(table.names)
     if same:  # scikit-learn's check takes longer than the prediction of one row
         return
     if table.named:
@@ -83,7 +83,7 @@ def check_columns(estimator: Any, table: Table) -> None:
     try:
         validate_data(estimator, columns, reset=False, skip_check_array=True)
     except ValueError as error:
-        wanted = set() if known is None else set(known)
+        wanted = set() if names_in_training is None else set(names_in_training)
         remedy = ""
         if table.named and wanted <= set(table.names):
             remedy = "\nTake the columns of training, in their order: X[model.feature_names_in_]"
@@ -212,17 +212,17 @@ class TableEstimator(SavedEstimator):
 # ---- files
 
 
-def as_json(value: Any) -> Any:
+def as_json(item: Any) -> Any:
     """A parameter as JSON holds it; None for what is no plain value, such as a function."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, Mapping):
-        return {str(name): as_json(each) for name, each in value.items()}
-    if isinstance(value, set | frozenset):
-        return sorted(value)
-    if isinstance(value, list | tuple | np.ndarray):
-        return [as_json(each) for each in value]
-    return value if isinstance(value, bool | int | float | str | None) else None
+    if isinstance(item, np.generic):
+        item = item.item()
+    if isinstance(item, Mapping):
+        return {str(name): as_json(each) for name, each in item.items()}
+    if isinstance(item, set | frozenset):
+        return sorted(item)
+    if isinstance(item, list | tuple | np.ndarray):
+        return [as_json(each) for each in item]
+    return item if isinstance(item, bool | int | float | str | None) else None
 
 
 def saved_params(estimator: BaseEstimator) -> dict[str, Any]:

@@ -228,7 +228,7 @@ def words_alone(tree: LatentTree, n_words: int) -> LatentTree:
     groups = tree.parent[n_words : tree.n_observed]
     is_word[groups[groups >= 0]] = False
     number = np.cumsum(is_word) - 1
-    above = tree.parent[is_word]
+    parent = tree.parent[is_word]
     rule = tree.rule
     words = BinaryRule(
         rule.names_in[:n_words],
@@ -238,7 +238,7 @@ def words_alone(tree: LatentTree, n_words: int) -> LatentTree:
         rule.named,
     )
     return LatentTree(
-        np.where(above >= 0, number[above], -1).astype(np.int32),
+        np.where(parent >= 0, number[parent], -1).astype(np.int32),
         tree.level[is_word],
         tree.cpt[is_word],
         tuple(np.array(tree.names, object)[is_word].tolist()),

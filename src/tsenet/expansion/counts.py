@@ -118,7 +118,7 @@ class LayerPair:
         return np.asarray(with_z + without_z)
 
     def _information(
-        self, unit: int, both: Int32, with_both: Int32, with_upper: Int32
+        self, unit: int, n_hx: Int32, with_both: Int32, with_upper: Int32
     ) -> NDArray[np.float64]:
         """N·I(h; x | z) of one upper unit h with every lower unit x, whose parent is z: (D,)."""
         has_parent = self.parent >= 0
@@ -134,7 +134,7 @@ class LayerPair:
         n_0 = self.n_rows - n_z
         n_x0 = n_x - n_xz
         n_h0 = self.upper_on[unit] - n_hz
-        n_hx0 = both - n_hxz
+        n_hx0 = n_hx - n_hxz
 
         # I(h; x | z) = P(z) · I(h; x | z on) + P(not z) · I(h; x | z off)
         with_z = counted_information(n_hxz, n_hz, n_xz, n_z, self._n_log_n)

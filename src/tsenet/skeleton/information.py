@@ -107,7 +107,7 @@ class PairCounter:
         self,
         variables: NDArray[np.int32],
         completed: BinaryRows,
-        own: NDArray[np.int32],
+        own_latent: NDArray[np.int32],
         workers: Workers,
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
         """Each variable's best latent other than its ``own`` by mutual information, N · MI, and their joint count.
@@ -119,7 +119,7 @@ class PairCounter:
             joint=np.empty((0, 0), np.int32),
             n_on=completed.counts(),
             alive=np.ones(completed.n_columns, np.bool_),
-            own=own,
+            own=own_latent,
         )
         latent, gain, joint = self._search(variables, data, 1, workers)
         return latent[:, 0], gain[:, 0], joint

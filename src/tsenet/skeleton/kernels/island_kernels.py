@@ -379,11 +379,11 @@ def fit_split(fixed: Array, counts: Array, restarts: Int, key: Int, table: Array
 
 @kernel
 def _best_candidate(
-    members: Array, n_members: Int, state: SearchState, place: Array
+    members: Array, n_members: Int, state: SearchState, next_partner: Array
 ) -> tuple[Int, Int, float, Int]:
     """Free variable closest to a member: (candidate, position of that member, N·MI, exhausted member or −1).
 
-    ``place[k]`` is the position in member k's list of partners up to which all partners are taken. A member is
+    ``next_partner[k]`` is the position in member k's list of partners up to which all partners are taken. A member is
     exhausted if it has reached the end of its list and a variable that is not on the list could still be the best.
     """
     partners = state.partners
@@ -396,24 +396,24 @@ def _best_candidate(
 
     for k in range(n_members):
         member = members[k]
-        while place[k] < m and partners[member, place[k]] >= 0:
-            j = partners[member, place[k]]
+        while next_partner[k] < m and partners[member, next_partner[k]] >= 0:
+            j = partners[member, next_partner[k]]
             inside = False
             for t in range(n_members):
                 inside = inside or members[t] == j
 
             if alive[j] and not inside:
-                n_information = gain[member, place[k]]
+                n_information = gain[member, next_partner[k]]
                 if n_information > best_gain or (n_information == best_gain and j < best):
                     best = np.int64(j)
                     best_gain = n_information
                     closest = k
                 break
 
-            place[k] += 1
+            next_partner[k] += 1
 
     for k in range(n_members):
-        if place[k] == m and gain[members[k], m - 1] >= best_gain:
+        if next_partner[k] == m and gain[members[k], m - 1] >= best_gain:
             return best, closest, best_gain, np.int64(members[k])
 
     return best, closest, best_gain, np.int64(-1)
@@ -568,7 +568,7 @@ def grow_island(
     count[0] = n_rows
     ratio[0] = 1.0  # new patterns copy the ratio
     n_patterns: Int = np.int64(1)
-    place = np.zeros(members.size, np.int32)
+    next_partner = np.zeros(members.size, np.int32)
     prior = 0.5
     joined = np.zeros(2)
     n_members: Int = np.int64(0)
@@ -631,8 +631,8 @@ def grow_island(
             for k in range(0 if n_members == 3 else n_members - 1, n_members):
                 for p in range(n_patterns):
                     x = bit(bits[p], k)
-                    value = ratio[p] * chance(table[k, 1], x) / chance(table[k, 0], x)
-                    ratio[p] = min(max(value, 1.0 / RATIO_BOUND), RATIO_BOUND)
+                    new_ratio = ratio[p] * chance(table[k, 1], x) / chance(table[k, 0], x)
+                    ratio[p] = min(max(new_ratio, 1.0 / RATIO_BOUND), RATIO_BOUND)
 
         # The next candidate.
         if n_members == 1:
@@ -641,11 +641,13 @@ def grow_island(
 
         if n_members == members.size:
             break
-        candidate, closest, value, exhausted = _best_candidate(members, n_members, state, place)
+        candidate, closest, best_gain, exhausted = _best_candidate(
+            members, n_members, state, next_partner
+        )
         if exhausted >= 0 and gain[exhausted, gain.shape[1] - 1] < state.min_gain:
             exhausted = np.int64(-1)  # variables beyond the end of the list may not join
 
-        if exhausted >= 0 or candidate < 0 or value < state.min_gain:
+        if exhausted >= 0 or candidate < 0 or best_gain < state.min_gain:
             break
 
     for k in range(n_members):

@@ -54,26 +54,26 @@ def information(n11: Int, n_i: Int, n_j: Int, xlogx: Array) -> float:
 @kernel
 def _offer(gains: Array, indices: Array, size: Int, gain: float, index: Int) -> Int:
     """Put a partner in its place in the list of the best: more information first, then the smaller index."""
-    place = size
-    while place > 0:
-        previous = place - 1
+    position = size
+    while position > 0:
+        previous = position - 1
         if gains[previous] > gain or (gains[previous] == gain and indices[previous] < index):
             break
-        if place < gains.size:
-            gains[place] = gains[previous]
-            indices[place] = indices[previous]
-        place = previous
+        if position < gains.size:
+            gains[position] = gains[previous]
+            indices[position] = indices[previous]
+        position = previous
 
-    if place == gains.size:
+    if position == gains.size:
         return size
-    gains[place] = gain
-    indices[place] = index
+    gains[position] = gain
+    indices[position] = index
     return min(size + 1, gains.size)
 
 
 @kernel
 def best_partners(
-    variables: Array, data: PairData, best: Array, best_value: Array, shared: Array
+    variables: Array, data: PairData, best: Array, best_value: Array, n_shared: Array
 ) -> None:
     """For each listed variable, its best available partners by mutual information, best first.
 
@@ -84,7 +84,7 @@ def best_partners(
     ----------
     variables : int32 (B,), the variables to find partners for.
     best, best_value : int32 and float64 (B, m), filled with partners and N·MI; unused places with −1 and 0.
-    shared : int64 (B,), filled with the rows that a variable shares with its best partner; 0 without one.
+    n_shared : int64 (B,), filled with the rows that a variable shares with its best partner; 0 without one.
     """
     row_start, row_items = data.rows
     col_start, col_items = data.columns
@@ -99,7 +99,7 @@ def best_partners(
 
     for b in range(variables.size):
         i = variables[b]
-        own = data.own[i]
+        own_latent = data.own[i]
         n_i = col_start[i + 1] - col_start[i]
         gains = best_value[b]
         partners = best[b]
@@ -126,7 +126,7 @@ def best_partners(
         size = np.int64(0)
         for t in range(n_touched):
             j = touched[t]
-            if not alive[j] or j == own:
+            if not alive[j] or j == own_latent:
                 continue
             if data.positive and n_rows * counts[j] <= n_i * n_on[j]:
                 continue
@@ -136,7 +136,7 @@ def best_partners(
 
         # … and those that do not.
         for j in data.frequent_first:
-            if counts[j] > 0 or j == own:
+            if counts[j] > 0 or j == own_latent:
                 continue
             gain = information(np.int32(0), n_i, n_on[j], xlogx)
             if size == n_best and gain < gains[n_best - 1]:
@@ -147,7 +147,7 @@ def best_partners(
             gains[t] = 0.0
             partners[t] = -1
 
-        shared[b] = counts[partners[0]] if size > 0 else 0
+        n_shared[b] = counts[partners[0]] if size > 0 else 0
         for t in range(n_touched):
             counts[touched[t]] = 0
 
@@ -179,7 +179,7 @@ def compare_assignments(
     last: int,
     variables: Array,
     target: Array,
-    now: Assignment,
+    assignment: Assignment,
     columns: Csr,
     completed: Csr,
     n_rows: int,
@@ -193,12 +193,12 @@ def compare_assignments(
     Parameters
     ----------
     variables, target : int32 (B,), the variables and for each the other latent; the call handles ``first..last``.
-    now : the present assignment.
+    assignment : the present one.
     columns : the rows in which each variable is on.
     completed : the rows in which the completed data have each latent on.
     out : int64 (B, 2, 2, 2), zero at first: rows by state of the variable, its own latent, and the other.
     """
-    own, entry_start, entry_row, entry_logodds, base, weight, off_evidence = now
+    own, entry_start, entry_row, entry_logodds, base, weight, off_evidence = assignment
     col_start, col_items = columns
     latent_start, latent_items = completed
     for b in range(first, last):
