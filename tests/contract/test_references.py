@@ -297,3 +297,16 @@ def test_the_modules_and_tests_of_the_mutation_run_exist() -> None:
     tested = script(ROOT / "scripts" / "mutation.py").TESTED
     assert [name for name in tested if not file_exists(f"src/tsenet/{name}.py")] == []
     assert [name for names in tested.values() for name in names.split() if not is_test(name)] == []
+
+
+#: Folders of tests in which each file has the name of the module it tests.
+MIRRORED = ("_system", "data", "expansion", "network", "skeleton", "store", "topics", "training")
+
+
+@pytest.mark.parametrize("folder", MIRRORED)
+def test_files_of_tests_have_the_names_of_modules(folder: str) -> None:
+    files = sorted((ROOT / "tests" / folder).rglob("test_*.py"))
+    assert files
+    for file in files:
+        module = file.with_name(file.name.removeprefix("test_")).relative_to(ROOT / "tests")
+        assert (ROOT / "src" / "tsenet" / module).is_file(), f"{file} tests no module {module}"

@@ -20,6 +20,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import tsenet
 from tests.cli.program import SUBJECTS, make_documents
@@ -677,3 +678,19 @@ def test_addresses_are_words_only_if_asked(four_subjects: list[str], tmp_path: P
     assert {"mail", "fun", "joe", "today"} <= set(kept.vocabulary_)
     with pytest.raises(ValueError, match=r"keep_urls.*must be"):
         TopicModel(keep_urls="no").fit(texts)
+
+
+def test_blas_has_one_thread_while_topics_are_learned(texts: list[str]) -> None:
+    """How BLAS divides a sum among threads would be seen in the last bits of a model."""
+    seen: list[set[int]] = []
+
+    def note(stage: str, done: int, total: int | None) -> None:
+        libraries = [lib for lib in threadpool_info() if lib["user_api"] == "blas"]
+        seen.append({lib["num_threads"] for lib in libraries})
+
+    with threadpool_limits(2, "blas"):
+        TopicModel(progress=note, **QUICK).fit(
+            count_words(texts, TopicModel().fit(texts).vectorizer_)
+        )
+    assert seen
+    assert all(threads == {1} for threads in seen)

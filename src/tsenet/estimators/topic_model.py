@@ -20,9 +20,9 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from tsenet._system.seeds import seed_sequence
+from tsenet._system.threads import blas_threads
 from tsenet.data.binary import BinaryRows, BinaryRule
 from tsenet.data.blocks import in_blocks, is_outside_memory
 from tsenet.data.table import Table
@@ -299,7 +299,7 @@ class TopicModel(SavedEstimator):
 
     def _fit_counts(self, table: Table, n_documents: int | None = None) -> Self:
         """Learn from word counts of documents, which were drawn from ``n_documents``."""
-        with threadpool_limits(1, "blas"):  # a product's sums must not depend on threads
+        with blas_threads(1):  # a product's sums must not depend on threads
             return self._learn(table, n_documents)
 
     def _learn(self, table: Table, n_documents: int | None) -> Self:
@@ -722,7 +722,7 @@ class TopicModel(SavedEstimator):
         """
         column = self._column(topic)
         rows = self._rows_of(texts)
-        with threadpool_limits(1, "blas"):
+        with blas_threads(1):
             self._hierarchy, old = split(self._hierarchy, column, rows)
         level = int(self._description.level[column])
         words = self._description.words_of(column, self.top_words)
