@@ -122,3 +122,13 @@ def test_import_is_light(module: str) -> None:
     )
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout) == []
+
+
+def test_a_topic_model_is_imported_without_numba() -> None:
+    """Only learning needs it; pandas comes with scikit-learn."""
+    probe = "import sys; from tsenet import TopicModel; print('numba' in sys.modules)"
+    run = subprocess.run(
+        [sys.executable, "-c", probe], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip() == "False"

@@ -25,7 +25,6 @@ from tsenet.data.scaling import unit_rows
 from tsenet.errors import DataError
 from tsenet.skeleton.kernels.csr import Csr
 from tsenet.topics.hierarchy import Floats, Ints, TopicHierarchy, proportions
-from tsenet.topics.kernels import divide_words
 
 # Documents are counted by length, with this many classes for each factor of e: each is 13 % longer than the last.
 _BINS_PER_E = 8
@@ -430,6 +429,8 @@ def _occurrences(
     rows: BinaryRows, weight: Floats, counts: Floats, sparsity: float = _SPARSITY
 ) -> Floats:
     """One EM pass: expected occurrences of the words in the topics, given those of the last pass: (V, K)."""
+    from tsenet.topics.kernels import divide_words  # numba: .4 seconds, for those who learn
+
     counts = np.ascontiguousarray(counts)  # the kernel is compiled for one layout only
     of_word = counts.sum(axis=1, keepdims=True)
     topic_of = counts / np.maximum(of_word, 1e-12)

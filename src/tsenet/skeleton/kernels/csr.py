@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from tsenet._system.jit import Array
+from numpy.typing import NDArray
 
 
 class Csr(NamedTuple):
@@ -14,5 +14,5 @@ class Csr(NamedTuple):
     each variable is on). ``start`` is int64, ``items`` int32.
     """
 
-    start: Array
-    items: Array
+    start: NDArray[Any]
+    items: NDArray[Any]
