@@ -78,8 +78,11 @@ class TestTopics:
         one, other = (tsenet.load(tmp_path / name / "model.tsenet").topics_ for name in "ab")
         assert one["members"].tolist() == other["members"].tolist()
         assert np.allclose(one["share"], other["share"])
-        known = (tmp_path / "a" / "documents.csv").read_bytes()
-        assert (tmp_path / "b" / "documents.csv").read_bytes() == known
+        known = (tmp_path / "b" / "documents.csv").read_bytes()
+        frames = [pd.read_csv(tmp_path / name / "documents.csv") for name in "ab"]
+        # a folder of word counts has no texts in which titles could find phrases
+        one, other = (frame.drop(columns="title") for frame in frames)
+        assert one.equals(other)
         again = ("--model", tmp_path / "b" / "model.tsenet", "--quiet", "--out", tmp_path / "c")
         fine("topics", shards, *again)
         assert (tmp_path / "c" / "documents.csv").read_bytes() == known
