@@ -20,7 +20,7 @@ def test_topics_and_classifiers_are_printed(
     printed = capsys.readouterr().out
     assert re.search(r"[\d,]+ docstrings of networkx, scipy and matplotlib", printed)
     topics = re.findall(r"^[├└]── +\d+% (.*)$", printed, re.MULTILINE)
-    assert any({"graph", "nodes", "node"} & set(topic.split(", ")) for topic in topics)
+    assert any("graph" in topic for topic in topics)
     scores = re.findall(r"^(TSE-Net|Logistic regression) .* ([\d.]+)% ", printed, re.MULTILINE)
     assert [name for name, _ in scores] == ["TSE-Net", "Logistic regression"]
     assert float(scores[0][1]) > 90

@@ -285,12 +285,7 @@ def explain_prediction(
     >>> bool(abs(total - (outputs[2] - outputs[1])) < 1e-5)
     True
     """
-    explainer = PredictionExplainer(model, level=level, n=n)
-    if explainer.steps is not None:
-        row = model.reader_.read(_one_of_frame(row))
-    elif model.vectorizer_ is not None and are_texts(row):
-        row = count_words([row] if isinstance(row, str) else row, model.vectorizer_)
-    return explainer.explain(_one_row(row, model.binary_rule_), target, against)
+    return PredictionExplainer(model, level=level, n=n).explain(row, target, against)
 
 
 class PredictionExplainer:
@@ -301,6 +296,19 @@ class PredictionExplainer:
     model : fitted TSENetClassifier or TSENetRegressor
     level, n : int
         As for :func:`explain_prediction`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tsenet import TSENetClassifier
+    >>> from tsenet.explain import PredictionExplainer
+    >>> flowers, species = load_iris(return_X_y=True, as_frame=True)
+    >>> model = TSENetClassifier(max_epochs=5, random_state=0).fit(flowers, species)
+    >>> explainer = PredictionExplainer(model)
+    >>> reasons = [explainer.explain(flowers[k : k + 1]) for k in range(0, 150, 50)]
+    >>> predicted = model.predict(flowers[::50]).tolist()
+    >>> [int(why.target) for why in reasons] == predicted
+    True
     """
 
     def __init__(self, model: Any, *, level: int = 1, n: int = 10) -> None:
@@ -320,9 +328,9 @@ class PredictionExplainer:
         self.steps = getattr(model.reader_, "steps", None)
         self.topic_of = _topics(model, level)
 
-    def explain(self, row: Table, target: Any = None, against: Any = None) -> PredictionExplanation:
-        """Explain one row, a table of its own."""
-        inputs, values = _read(self.model, row)
+    def explain(self, row: Any, target: Any = None, against: Any = None) -> PredictionExplanation:
+        """Explain one row, in any form that :func:`explain_prediction` takes."""
+        inputs, values = _read(self.model, self._table(row))
         layers = self.network.forward(inputs)
         asked = _question(self.model, layers.values[-1][0], target, against)
 
@@ -339,6 +347,24 @@ class PredictionExplainer:
             n=self.n,
             of_words=not self.model.scaling_.centres,
         )
+
+    def _table(self, row: Any) -> Table:
+        """The row as a table of the columns that the network reads."""
+        model = self.model
+        if isinstance(row, Table):
+            table = row
+        elif self.steps is not None:
+            table = _one_row(model.reader_.read(_one_of_frame(row)), model.binary_rule_)
+        elif model.vectorizer_ is not None and are_texts(row):
+            counts = count_words([row] if isinstance(row, str) else row, model.vectorizer_)
+            table = _one_row(counts, model.binary_rule_)
+        else:
+            table = _one_row(row, model.binary_rule_)
+        if table.n_rows != 1:
+            raise DataError(
+                f"one row can be explained at a time, not {table.n_rows}: give X[i : i + 1]"
+            )
+        return table
 
     def _reasons(self, added: Floats, values: Floats) -> tuple[Reason, ...]:
         """What each feature adds, (D,), put together by topics, the strongest first."""
@@ -391,12 +417,7 @@ def _one_row(row: Any, rule: BinaryRule) -> Table:
         row = _one_of_frame(row)
     elif np.ndim(row) == 1:
         row = (row if sp.issparse(row) else np.asarray(row)).reshape((1, -1))
-    table = Table.of(row, columns=rule.names_in)
-    if table.n_rows != 1:
-        raise DataError(
-            f"one row can be explained at a time, not {table.n_rows}: give X[i : i + 1]"
-        )
-    return table
+    return Table.of(row, columns=rule.names_in)
 
 
 def _one_of_frame(row: Any) -> Any:
