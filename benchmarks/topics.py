@@ -86,7 +86,7 @@ class Hierarchy:
     words : list of list of list of str
         Words of each topic of each level, the top level and the strongest word first.
     parent : list of list of int
-        For each level, the number of each topic's parent in the level above; empty for the top level.
+        For each level, the number of each topic's parent in the level above, −1 for none; empty for the top level.
     strengths : function of Documents
         Returns for each level an array (documents, topics). The strongest topic is the main one of a document, those at
         least half as strong are present; a row of zeros has no topic.
@@ -131,6 +131,32 @@ def corpus(name: str, final: bool = False, vectors: bool = False) -> tuple[Docum
     return documents(0, fit, "train"), documents(1, held, "test" if final else "train")
 
 
+def subjects(n_documents: int, n_subjects: int, length: int = 30, seed: int = 0) -> Any:
+    """Documents of one planted subject each, of uneven frequency, and their subjects.
+
+    Subjects share no words: a quarter of the words of a document are of 100 general ones.
+
+    Returns
+    -------
+    csr_array of bool (documents, words), ndarray of int (documents,)
+    """
+    rng = np.random.default_rng(seed)
+    n_own, n_general, general = 20, 100, 0.25
+    frequency = 1.0 / np.sqrt(np.arange(1, n_subjects + 1))
+    subject = rng.choice(n_subjects, n_documents, p=frequency / frequency.sum())
+    n_words = np.maximum(3, rng.poisson(length * rng.uniform(0.5, 1.5, n_documents)))
+    row = np.repeat(np.arange(n_documents), n_words)
+
+    def drawn(n: int) -> Any:
+        zipf = np.arange(1, n + 1) ** -0.7
+        return rng.choice(n, row.size, p=zipf / zipf.sum())
+
+    own = subject[row] * n_own + drawn(n_own)
+    word = np.where(rng.random(row.size) < general, n_subjects * n_own + drawn(n_general), own)
+    shape = n_documents, n_subjects * n_own + n_general
+    return sp.csr_array((np.ones(row.size), (row, word)), shape) > 0, subject
+
+
 # ---- models
 
 
@@ -147,7 +173,7 @@ def _tsenet(data: Documents, sizes: Sequence[int] | None, top_words: int) -> Hie
     names = [topics["id"].iloc[chosen].tolist() for chosen in rows]
     words = [[[word for word, _ in topics["words"].iloc[k]] for k in chosen] for chosen in rows]
     parent = [[]] + [
-        [above.index(topics["parent"].iloc[k]) for k in chosen]
+        [above.index(name) if (name := topics["parent"].iloc[k]) else -1 for k in chosen]
         for above, chosen in zip(names, rows[1:], strict=False)
     ]
 
@@ -460,7 +486,13 @@ def _nested(model: Hierarchy) -> tuple[list[Topic], list[tuple[int, int]]]:
             name, len(model.words) - level, name, 0.0, _words(model.words[level][k]), nested
         )
 
-    return [topic(0, k) for k in range(len(model.words[0]))], order
+    alone = [
+        (level, k)
+        for level in range(1, len(model.words))
+        for k, parent in enumerate(model.parent[level])
+        if parent < 0
+    ]
+    return [topic(*of) for of in [*((0, k) for k in range(len(model.words[0]))), *alone]], order
 
 
 # ---- the command
@@ -501,7 +533,10 @@ def measure(
 def _pairs(model: Hierarchy, n: int) -> list[str]:
     """Random pairs of a topic and one below it, to read."""
     edges = [
-        (level, k) for level in range(1, len(model.words)) for k in range(len(model.words[level]))
+        (level, k)
+        for level in range(1, len(model.words))
+        for k, parent in enumerate(model.parent[level])
+        if parent >= 0
     ]
     chosen = np.random.default_rng(7).permutation(len(edges))[:n]
     lines = []

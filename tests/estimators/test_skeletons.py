@@ -61,7 +61,7 @@ def test_topics_become_levels_of_units_with_their_titles() -> None:
     model = TSENetClassifier(skeleton="topics", **FAST).fit(TEXTS, FIELDS)
     words, lowest, *_ = model.wiring_.names
     assert set(words) == set(model.vectorizer_.get_feature_names_out())
-    assert len(lowest) == 6  # these few texts have no more
+    assert len(lowest) == 12  # these few texts have no more
     assert all(set(name.split(", ")) <= set(words) for name in lowest)
     assert model.score(TEXTS, FIELDS) > 0.95
     first = model.get_feature_names_out()[0]

@@ -65,7 +65,17 @@ class TestTopics:
     def test_one_topic_for_each_subject(self, fitted: TopicModel) -> None:
         topics = fitted.topics_
         assert topics.columns.tolist() == [
-            *("id", "level", "parent", "label", "words", "share", "n_documents", "members"),
+            *(
+                "id",
+                "level",
+                "parent",
+                "kinship",
+                "label",
+                "words",
+                "share",
+                "n_documents",
+                "members",
+            ),
             *("coherence", "documents"),
         ]
         low = topics[topics["level"] == 1]

@@ -48,11 +48,19 @@ def expected(
     return out
 
 
-def divided(rows: NDArray[np.bool_], *arguments: Any) -> Floats:
-    matrix = csr_array(rows)
-    csr = Csr(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32))
-    out = np.zeros_like(arguments[2])
-    divide_words(csr, *arguments, out)
+def compressed(matrix: csr_array) -> Csr:
+    return Csr(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32))
+
+
+def divided(
+    rows: NDArray[np.bool_], weight: Floats, topic_of: Floats, given: Floats, *steps: Any
+) -> Floats:
+    """The same as ``expected``, by the kernel; its P(word | topic) is (counts + background) / size."""
+    topics, out = csr_array(topic_of), np.zeros_like(given)
+    size, background = np.array([2.0, 4.0, 1.0, 8.0, 0.5])[: given.shape[1]], given.min(axis=1) / 2
+    counts = np.ascontiguousarray(given * size - background[:, None])
+    csr = compressed(csr_array(rows)), weight, compressed(topics), topics.data
+    divide_words(*csr, counts, background, size, *steps, out)
     return out
 
 

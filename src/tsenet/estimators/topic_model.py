@@ -47,9 +47,10 @@ from tsenet.topics.describe import N_TYPICAL, TopicDescription, describe_hierarc
 from tsenet.topics.hierarchy import TopicHierarchy
 from tsenet.topics.likelihood import log_likelihood
 from tsenet.topics.listing import to_text
-from tsenet.topics.mixture import contradicted, learn_hierarchy, update
+from tsenet.topics.mixture import learn_hierarchy, update
 from tsenet.topics.presence import PRESENT, shares, strongest_rows
 from tsenet.topics.split import split
+from tsenet.topics.ties import contradicted
 from tsenet.topics.titles import count_phrases
 from tsenet.topics.topic import Topic, TopicView, choose_topics, every_topic, view_topics
 
@@ -108,8 +109,9 @@ class TopicModel(SavedEstimator):
     Attributes
     ----------
     topics_ : pandas.DataFrame
-        The topics shown, one in each row, in the order of the columns of :meth:`transform`: id, level, parent, label,
-        words, share (of the documents) and n_documents in which it is *present*, members (the words that belong to it
+        The topics shown, one in each row, in the order of the columns of :meth:`transform`: id, level, parent, kinship
+        (how strong the tie to the parent is, up to 1; 0 without one), label, words, share (of the documents) and
+        n_documents in which it is *present*, members (the words that belong to it
         more than to other topics), coherence and documents (typical ones). Words describe a topic compared with the
         others of its level, and are not repeated below it; see :meth:`transform` for presence.
     vocabulary_ : tuple of str
@@ -507,6 +509,7 @@ class TopicModel(SavedEstimator):
                 "id": [topic.name for topic in self._shown],
                 "level": [topic.level for topic in self._shown],
                 "parent": [parent.get(topic.name) for topic in self._shown],
+                "kinship": self._hierarchy.kinship[columns],
                 "label": [topic.title for topic in self._shown],
                 "words": [[(word.word, word.weight) for word in t.words] for t in self._shown],
                 "share": share,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Self
@@ -36,12 +36,16 @@ class TopicHierarchy:
     counts : csr_array (V, L)
         Expected occurrences of each word in each topic; every level shares out all occurrences.
     parent : int64 (L,)
-        The topic of the level above that each topic belongs to; −1 in the top level.
+        The topic of the level above that each topic belongs to; −1 for none, as in the top level. A topic of a lower
+        level without a parent is on top on its own.
     usual : float64 (L,)
         Mean share of each topic in a document, among those of its level. Only what exceeds it is evidence, so that
         topics of general language, which are spread evenly over all documents, are not the main topic of most.
     sizes : tuple of int
         Number of topics of each level, from level 1 up.
+    kinship : float64 (L,)
+        How strong the tie of each topic to its parent is, from −1 to 1: the cosine of the words of its documents,
+        compared with all documents, with those of the other topics below the same parent; 0 without a parent.
     """
 
     weight: Floats
@@ -49,6 +53,18 @@ class TopicHierarchy:
     parent: Ints
     usual: Floats
     sizes: tuple[int, ...]
+    kinship: Floats
+
+    @classmethod
+    def flat(cls, weight: Floats, counts: Floats, rows: BinaryRows) -> Self:
+        """One level of topics, in which words occur as ``counts`` (V, K) say; documents tell what is usual."""
+        n = counts.shape[1]
+        alone = np.full(n, -1)
+        level = cls(weight, sp.csr_array(counts), alone, np.zeros(n), (n,), np.zeros(n))
+        if n == 1 or not rows.n_rows:
+            return level
+        share = sum(shares.sum(axis=0) for _, shares in level.evidence(rows))
+        return replace(level, usual=np.asarray(share / rows.n_rows))
 
     @cached_property
     def levels(self) -> list[slice]:
@@ -92,32 +108,51 @@ class TopicHierarchy:
 
     def evidence(self, rows: BinaryRows) -> Iterator[tuple[sp.csr_array, Floats]]:
         """Blocks of documents, and the share of each topic of a level in each of them; 0 in one without topics."""
-        by_level = [self.counts[:, level] for level in self.levels]
-        links = [
-            sp.diags_array(self.weight / np.maximum(c.sum(axis=1), 1e-12)) @ c for c in by_level
+        for block, shares, _ in self._shares(rows):
+            yield block, shares
+
+    def _shares(self, rows: BinaryRows) -> Iterator[tuple[sp.csr_array, Floats, Floats]]:
+        """Blocks of documents, their shares of each topic, and the largest of each level: (N, number of levels).
+
+        A topic without a parent takes part in the levels above its own, too.
+        """
+        numbers = np.arange(sum(self.sizes))
+        above = np.where(self.parent >= 0, self.parent, numbers)
+        members = [
+            np.concatenate([numbers[: level.start][self.parent[: level.start] < 0], numbers[level]])
+            for level in self.levels
         ]
+        links = []
+        for of_level in members:
+            counts = sp.csr_array(self.counts[:, of_level])
+            scale = self.weight / np.maximum(counts.sum(axis=1), 1e-12)
+            links.append(sp.diags_array(scale) @ counts)
+
         for start in range(0, rows.n_rows, _BLOCK_ROWS):
             block = rows.take(slice(start, min(start + _BLOCK_ROWS, rows.n_rows))).to_csr()
             block = sp.csr_array(block.astype(np.float64))
-            shares = np.empty((block.shape[0], sum(self.sizes)))
-            for level, link in zip(reversed(self.levels), reversed(links), strict=True):
-                here = proportions((block @ link).toarray())
-                here = np.maximum(here - self.usual[level], 0.0)
-                if level.stop < shares.shape[1]:
-                    here = here * (shares[:, self.parent[level]] + _OTHER_BRANCH)
-                shares[:, level] = proportions(here)
-            yield block, shares
+            shares = np.zeros((block.shape[0], numbers.size))
+            most = np.zeros((block.shape[0], len(links)))
+            for k in reversed(range(len(links))):
+                here = proportions((block @ links[k]).toarray())
+                here = np.maximum(here - self.usual[members[k]], 0.0)
+                if k + 1 < len(links):
+                    here *= shares[:, above[members[k]]] + _OTHER_BRANCH
+                here = proportions(here)
+                most[:, k] = here.max(axis=1)
+                shares[:, members[k]] = here
+            yield block, shares, most
 
     def strength_blocks(self, rows: BinaryRows) -> Iterator[tuple[sp.csr_array, Floats, Floats]]:
         """Blocks of documents, with the shares and the strengths of the topics."""
-        for block, shares in self.evidence(rows):
+        for block, shares, most in self._shares(rows):
             total = block @ self.weight
-            amount = shares * (total / (total + 1.0))[:, None]
-            strength = np.empty_like(amount)
-            for level in self.levels:
-                most = np.maximum(amount[:, level].max(axis=1, keepdims=True), 1e-12)
-                relative = amount[:, level] / most
-                strength[:, level] = np.where(relative >= 0.5, 0.5 + amount[:, level] / 2, relative)
+            certainty = (total / (total + 1.0))[:, None]
+            strength = np.empty_like(shares)
+            for k, level in enumerate(self.levels):
+                relative = shares[:, level] / np.maximum(most[:, [k]], 1e-12)
+                present = 0.5 + shares[:, level] * certainty / 2
+                strength[:, level] = np.where(relative >= 0.5, present, relative)
             for topic in np.flatnonzero(self.parent >= 0):  # lower levels first
                 above = strength[:, self.parent[topic]]
                 np.maximum(above, strength[:, topic], out=above)
@@ -157,6 +192,7 @@ class TopicHierarchy:
                 np.where(above >= 0, number[above], -1),
                 np.asarray(self.usual @ onto),
                 tuple(int(kept[level].sum()) for level in self.levels),
+                self.kinship[kept],
             ),
             number,
         )
@@ -169,6 +205,7 @@ class TopicHierarchy:
             "weight": self.weight,
             "parent": self.parent,
             "usual": self.usual,
+            "kinship": self.kinship,
             "sizes": np.array(self.sizes, np.int64),
             "counts": self.counts.data,
             "columns": self.counts.indices.astype(np.int64),
@@ -193,6 +230,7 @@ class TopicHierarchy:
             "weight": Limits(np.float64, (n_words,), 0, FINITE),
             "parent": Limits(np.int64, (n_topics,), -1, n_topics - 1),
             "usual": Limits(np.float64, (n_topics,), 0, FINITE),
+            "kinship": Limits(np.float64, (n_topics,), -1, 1),
             "sizes": Limits(np.int64, (len(sizes),), 1, n_topics),
             "counts": Limits(np.float64, (n_counts,), 0, FINITE),
             "columns": Limits(np.int64, (n_counts,), 0, n_topics - 1),
@@ -203,9 +241,11 @@ class TopicHierarchy:
             (stored["counts"], stored["columns"], stored["starts"]), shape=(n_words, n_topics)
         )
         counts.check_format(full_check=True)
-        hierarchy = cls(stored["weight"], counts, stored["parent"], stored["usual"], sizes)
-        for lower, upper in pairwise([*hierarchy.levels, slice(-1, 0)]):
-            above = hierarchy.parent[lower]
+        values = (stored[name] for name in ("weight", "parent", "usual", "kinship"))
+        weight, parent, usual, kinship = values
+        hierarchy = cls(weight, counts, parent, usual, sizes, kinship)
+        for lower, upper in pairwise([*hierarchy.levels, slice(0, 0)]):
+            above = hierarchy.parent[lower][hierarchy.parent[lower] >= 0]
             if ((above < upper.start) | (above >= upper.stop)).any():
                 raise ValueError("the parent of a topic is not one level up")
         return hierarchy
@@ -234,7 +274,7 @@ class TopicHierarchy:
         with_parent = np.zeros(level.size)
         tops = self.levels[-1]
         together = np.zeros((self.sizes[-1], self.sizes[-1]))
-        below = np.arange(tops.start)  # topics that have one above
+        below = np.flatnonzero(self.parent >= 0)
         for block, _, strength in self.strength_blocks(rows):
             present = (strength >= PRESENT).astype(np.float64)
             on[n_words:] += present.sum(axis=0)

@@ -63,7 +63,12 @@ def split(hierarchy: TopicHierarchy, topic: int, rows: BinaryRows) -> tuple[Topi
     usual[[topic, end]] *= weight
     sizes = tuple(size + (k == level) for k, size in enumerate(hierarchy.sizes))
     found = replace(
-        hierarchy, counts=sp.csr_array(divided), parent=parent, usual=usual, sizes=sizes
+        hierarchy,
+        counts=sp.csr_array(divided),
+        parent=parent,
+        usual=usual,
+        sizes=sizes,
+        kinship=hierarchy.kinship[old],
     )
     return found, old
 

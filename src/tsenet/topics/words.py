@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from tsenet.topics.coherence import npmi
 from tsenet.topics.hierarchy import Floats, Ints, TopicHierarchy
+from tsenet.topics.settings import SETTINGS
 
 _COMPETITION = 0.6  # a word describes topics of a level that score this share of its best one
 _MIN_LIFT, _MIN_SCORE = 0.2, 0.05  # of words, the latter as a share of the first word's
@@ -22,10 +23,6 @@ _MIN_WORDS = 3  # of a topic, even if they repeat words of one above it
 # How much a word counts more if it occurs in the documents of its topic's others, and the NPMI that is enough: words
 # that always occur together are fixed phrases and signatures, not better words.
 _COHERENCE, _ENOUGH = 4.0, 0.3
-# Documents with a median of fewer known words are short: of titles of five words, a topic that may not repeat words of
-# the topic above shows what is left over, of abstracts what is special. NPMI of the lowest topics of DBLP's titles is
-# −.28, with repeated words −.16; of M10's −.21 and −.11.
-_SHORT = 15
 _JOINT_FLOOR = 1e-9  # documents that words that never meet are taken to share: a finite logarithm
 _EVENNESS_PRIOR = 0.1  # of a word's rate in the level, added to its rates in the topics below
 
@@ -87,7 +84,7 @@ def rank_words(
     n_topics = sum(hierarchy.sizes)
     words = np.full((n_topics, n_words), -1)
     score = np.zeros((n_topics, n_words))
-    are_short = np.median(np.diff(words_of.documents.tocsr().indptr)) < _SHORT
+    are_short = np.median(np.diff(words_of.documents.tocsr().indptr)) < SETTINGS.short
 
     for level in reversed(hierarchy.levels):  # from the top down: no topic repeats one above it
         fit = _fit(hierarchy, words_of, level)

@@ -1,0 +1,95 @@
+"""`TopicSettings`: every constant of the learner of topics, with the reason for its value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TopicSettings:
+    """Constants of :func:`tsenet.topics.mixture.learn_hierarchy`. None is to be tuned to a corpus.
+
+    NPMI is that of documents that were not learned from; NMI is with their classes.
+
+    Attributes
+    ----------
+    gain : float
+        Two words are tied if they occur together more often than by chance with this gain, in nats: a test at the level
+        .025. At 4, the NMI of titles of papers falls by .06.
+    prior : float
+        Documents added to both sides of a tie. At .01, 69 % of the topics of film reviews are casts, not 47.
+    frequency : float
+        Power of a word's frequency by which its ties count. At 0, 63 % of the topics of film reviews are casts.
+    upper_words : float
+        Words whose occurrences tell as much as those of the word at this quantile have the full weight. Without
+        weights, the NMI of medical abstracts falls from .26 to .22.
+    least_weight : float
+        Weight of a word that tells nothing: no word counts nothing.
+    concentration : float
+        How closely the first topics follow the words that they start from.
+    sparsity : float
+        Occurrences taken from every topic of a document in each step. Without this the NMI of titles falls by .04, and
+        topics that start from words of one subject do not become one.
+    passes, passes_between : int
+        Over the documents, at the start and after topics were joined. Four instead of sixteen cost .01 NMI.
+    steps : int
+        On the mixture of a document in each pass; 3 are as good as 6, 1 is worse.
+    membership : float
+        Smaller P(topic | word) are left out.
+    spare : float
+        Topics to start with for each one asked for; the smallest are dropped.
+    most_topics, documents_per_topic : int
+        The most topics to start with if their number is to be found, and fewest documents for each.
+    words : int
+        Of a topic that are compared with those of another. As many describe it.
+    same : float
+        Two topics are one if the words of one occur with those of the other as often as this share of how often those
+        of each topic occur together, both compared with chance. Of 5 to 200 planted subjects, those found in halves
+        have about 1, different ones less than .1; subjects next to each other in newsgroups about .5.
+    coherence, share : float
+        A topic whose words have a smaller NPMI, or that is the main one of a smaller share of the documents, is junk
+        to its readers.
+    sample : float
+        The words are to cohere in this share of the documents, so that topics of rare words do not count as coherent.
+    short : int
+        Documents with a median of fewer known words are short: that two words of a topic never meet in them says
+        nothing, and topics may repeat words of the one above. NPMI of the lowest topics of DBLP's titles is −.28, with
+        repeated words −.16; of M10's −.21 and −.11.
+    largest_top, least_top : int
+        Limits of the number of topics on top, if it is to be found and there are enough below.
+    kinship : float
+        A topic has a parent if the cosine of its profile with that of the others below this parent is larger. Of
+        unrelated planted subjects it is at most .12; in an encyclopedia, of films below schools, it is .08, of species
+        of plants and of animals .28.
+    most_entries : int
+        Words of documents that topics are learned from. More change nothing that was measured.
+    """
+
+    gain: float = 2.5
+    prior: float = 3.0
+    frequency: float = 0.5
+    upper_words: float = 0.75
+    least_weight: float = 0.02
+    concentration: float = 5.0
+    sparsity: float = 1.0
+    passes: int = 8
+    passes_between: int = 2
+    steps: int = 4
+    membership: float = 0.02
+    spare: float = 1.25
+    most_topics: int = 300
+    documents_per_topic: int = 10
+    words: int = 10
+    same: float = 0.8
+    coherence: float = 0.05
+    share: float = 0.003
+    sample: float = 0.5
+    short: int = 15
+    largest_top: int = 20
+    least_top: int = 6
+    kinship: float = 0.13
+    most_entries: int = 1_000_000
+
+
+#: The settings in use.
+SETTINGS = TopicSettings()
