@@ -202,17 +202,17 @@ class Scaling:
             scale[[name in stops for name in names]] *= _STOP_WORD_WEIGHT
         return cls(np.empty(0), scale, True)
 
-    def with_columns_beside(self, n_inputs: int, n_columns: int) -> Scaling:
+    def with_columns_beside(self, n_inputs: int, n_on: float) -> Scaling:
         """The scaling of rows of counts with columns of 0 and 1 beside them, together as long as the counts.
 
         Parameters
         ----------
         n_inputs : int
             Columns of 0 and 1 that come after those of the counts.
-        n_columns : int
-            Columns that they were made of: about so many are 1 in each row.
+        n_on : float
+            How many of them are 1 in a row, on average over rows.
         """
-        beside = np.full(n_inputs, self.length / math.sqrt(n_columns))
+        beside = np.full(n_inputs, self.length / math.sqrt(max(n_on, 1.0)))
         scale = np.concatenate([self.scale, beside])
         return replace(self, scale=scale, n_beside=n_inputs)
 

@@ -491,14 +491,14 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         if self._mixed is None:
             self.scaling_ = Scaling.learn(table, self.weighting)
             return
-        words, _ = parts_of(table, self._mixed.n_words)
+        words, beside = parts_of(table, self._mixed.n_words)
         if self.weighting == "counts":
             self.scaling_ = Scaling.learn(words, "counts")
             return
-        steps = self._mixed.steps
+        n_on = beside.values.nnz / beside.n_rows
         n_with = np.bincount(words.values.indices, minlength=words.n_columns)
         scaling = Scaling.of_counts(table.n_rows, n_with, words.names, self.weighting)
-        scaling = scaling.with_columns_beside(len(steps.names), len(steps.thresholds))
+        scaling = scaling.with_columns_beside(beside.n_columns, n_on)
         self.scaling_ = scaling
 
     def _read_targets(self, y: Any) -> ParsedTargets:
