@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 
 from tsenet.data import count_words, load_docstrings, vectorize, word_vectorizer, words_of
+from tsenet.data.addresses import without_addresses
 from tsenet.data.text import vectorizer_fields, vectorizer_of_fields
 from tsenet.data.words import stop_words_of, without_html
 from tsenet.errors import DataError, MissingDependencyError
@@ -342,6 +343,11 @@ HOSTILE = {
     "quotation marks in Hebrew": ("", '\u05d0"'),
     "two scripts": ("", "a \u0430 "),
     "long ligatures": ("", "\ufdfa"),
+    "halves of addresses": ("", "a@"),
+    "names of a host": ("a@", "b."),
+    "beginnings of addresses": ("", "www."),
+    "headers of mail": ("", "From: a\n"),
+    "a header without an end": ("a", "b-"),
 }
 
 
@@ -362,7 +368,7 @@ def test_hostile_texts_take_linear_time(family: str) -> None:
             times.append(time.thread_time() - before)
         return min(times)
 
-    for function in (without_html, words_of):
+    for function in (without_html, without_addresses, words_of):
         assert seconds(function, 8 * 1200) < 24 * seconds(function, 1200) + 1e-4
 
 
