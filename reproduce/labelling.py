@@ -199,7 +199,7 @@ def _ours(bench: Bench, person: Person, whole_topics: bool = False) -> Steps:
     while len(person.labels) < len(person.texts):
         labels = {i: (chosen,) for i, chosen in person.labels.items()}
         seen = set(bench.topics.main[list(labels)].tolist())
-        is_late = set(bench.topics.lowest.tolist()) <= seen  # before, no model is needed
+        is_late = set(bench.topics.main.tolist()) - {-1} <= seen  # before, no model is needed
         if is_late and len(labels) >= n_fitted + max(_BATCH, _GROWTH * n_fitted):
             known = bench.training_labels(person)
             if known.can_be_fitted:
