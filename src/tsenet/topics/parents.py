@@ -15,7 +15,8 @@ from tsenet.data.scaling import unit_rows
 from tsenet.topics.hierarchy import Floats, Ints, TopicHierarchy
 from tsenet.topics.settings import SETTINGS
 
-_MOVES = 10  # rounds in which topics move to the parent they are most akin to
+# Rounds in which topics move to the parent they are most akin to. With ten, all reviews end below one.
+_MOVES = 2
 
 
 def profiles(topics: TopicHierarchy, rows: BinaryRows) -> tuple[Floats, Floats, Floats, Ints]:
