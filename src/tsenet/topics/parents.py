@@ -137,10 +137,13 @@ def _kinship(profile: Floats, group: Ints, n_groups: int) -> Floats:
 
 def _of_clear_parents(profile: Floats, group: Ints) -> Ints:
     """The group that each topic is most akin to, −1 if to none clearly; each group has two or more topics: (K,)."""
+    first = _kinship(profile, group, int(group.max()) + 1)
+    usual = float(np.median(first[np.arange(group.size), group]))
+    least = max(SETTINGS.kinship, SETTINGS.share_of_kinship * usual)
     for _ in range(_MOVES):
         kinship = _kinship(profile, group, int(group.max()) + 1)
         best = kinship.argmax(axis=1)
-        best[kinship.max(axis=1) <= SETTINGS.kinship] = -1
+        best[kinship.max(axis=1) <= least] = -1
         n_members = np.bincount(best[best >= 0], minlength=kinship.shape[1])
         number = np.where(n_members >= 2, np.cumsum(n_members >= 2) - 1, -1)
         moved = np.where(best >= 0, number[best], -1)
