@@ -101,6 +101,7 @@ class _Found:
             if is_one:
                 into[max(a, b)] = min(a, b)
                 is_free[[a, b]] = False
+
         return into
 
     def _words_of_both(self, first: int, second: int) -> Ints:

@@ -89,6 +89,7 @@ def joined(
         n_groups = min(max(size, len(of_seeds)), len(profile))
         group = cut_tree(ward(profile), n_groups)[:, 0] if len(profile) > 1 else np.zeros(1, int)
         group = group.astype(np.int64)
+
         if may_be_alone and not of_seeds:
             group = _of_clear_parents(profile, group)
             n_groups = int(group.max()) + 1
@@ -150,6 +151,7 @@ def _of_clear_parents(profile: Floats, group: Ints) -> Ints:
         if np.array_equal(moved, group) or moved.max() < 0:
             return moved
         group = moved
+
     return group
 
 
