@@ -1102,6 +1102,7 @@ class TopicModel(SavedEstimator):
             along_name=along_name,
             topics=self.view_.topics,
             strengths=strengths,
+            kinship=self._hierarchy.kinship,
             progress=progress,
             **{"title": "Topics", "words": True, **options},
         )
