@@ -1313,6 +1313,8 @@ def _checked_weights(given: Any, n_rows: int) -> NDArray[np.float64]:
     except (TypeError, ValueError) as error:
         raise DataError(f"sample_weight must be an array of numbers: {error}") from error
 
+    if np.asarray(given).dtype.kind in "mM":
+        raise DataError("sample_weight must be an array of numbers, not of dates or durations")
     if weights.ndim == 0:
         weights = np.full(n_rows, weights)
 
