@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from tsenet.cli._shared import open_progress
 from tsenet.progress import BarProgress, Progress, as_progress
 
 
@@ -42,6 +43,16 @@ def test_log_has_one_line_per_stage_at_info(caplog: pytest.LogCaptureFixture) ->
     assert last.startswith("islands: finished in ")
     assert last.endswith(" s, 12 groups")
     assert {record.name for record in caplog.records} == {"tsenet.progress"}
+
+
+def test_a_command_leaves_the_log_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+    logger = logging.getLogger("tsenet.progress")
+    before = logger.level, logger.propagate, [*logger.handlers]
+    for quiet in (False, True):
+        with open_progress(quiet) as progress:
+            run_stage(progress)
+    assert capsys.readouterr().err.count("islands: finished in ") == 1
+    assert (logger.level, logger.propagate, logger.handlers) == before
 
 
 def test_a_new_stage_finishes_the_one_before(caplog: pytest.LogCaptureFixture) -> None:

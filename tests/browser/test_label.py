@@ -69,10 +69,16 @@ def open_address(browser: Any) -> Iterator[Open]:
 
 
 def current(page: Any) -> str:
-    """The text that is read, once it is that of the list."""
+    """The text that is read; after another list was opened, it may still be one of the list before."""
     page.wait_for_selector("#reader .full")
     text: str = page.locator("#reader .full").text_content()
     return text
+
+
+def wait_for_list(page: Any, n: str) -> None:
+    """Wait for the list that was asked for last, which has as many texts as it says."""
+    page.wait_for_selector("#list[aria-busy=false]")
+    page.wait_for_selector(f"#found:text-is('{n}')")
 
 
 def make_class(page: Any, name: str) -> None:
@@ -155,7 +161,7 @@ def test_a_selection_is_labelled_together_and_undone(tmp_path: Path, open_addres
         page = open_address(place)
         make_class(page, "sport")
         page.select_option("#sort", "file")
-        page.wait_for_selector("#found:has-text('60 texts')")
+        wait_for_list(page, "60 texts")
         page.locator("#list").focus()
         for _ in range(3):
             page.keyboard.press("Shift+ArrowDown")
@@ -169,13 +175,78 @@ def test_a_selection_is_labelled_together_and_undone(tmp_path: Path, open_addres
         page.keyboard.press("/")
         page.keyboard.type("report")
         page.keyboard.press("Enter")
-        page.wait_for_selector("#found:has-text('60 texts')")
+        wait_for_list(page, "60 texts")
         page.keyboard.press("a")
         page.keyboard.press("1")
         page.wait_for_selector("dialog[open] >> text=Label 60 texts as sport?")
         page.keyboard.press("Enter")
         page.wait_for_selector("#counts:has-text('60 of 60')")
         assert place.state()["revision"] == 4  # one action
+
+
+def test_what_was_selected_is_labelled_also_when_another_list_comes_during_the_question(
+    tmp_path: Path, open_address: Open
+) -> None:
+    data = write_csv(tmp_path / "docs.csv", TEXTS[:60])
+    with running(data) as place:
+        page = open_address(place)
+        make_class(page, "sport")
+        page.select_option("#sort", "file")
+        wait_for_list(page, "60 texts")
+        page.locator("#list").focus()
+
+        # The answer to the search is held back until the question is there.
+        held: list[Any] = []
+        page.route("**/api/view?*", lambda route: held.append(route))
+        page.keyboard.press("/")
+        page.keyboard.type('"report 7"')
+        page.keyboard.press("Enter")
+        page.keyboard.press("a")
+        page.keyboard.press("1")
+        page.wait_for_selector("dialog[open] >> text=Label 60 texts as sport?")
+        held[0].continue_()
+        wait_for_list(page, "1 text")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#counts:has-text('60 of 60')")
+
+
+def test_the_list_asked_for_last_is_shown_although_an_earlier_one_comes_later(
+    tmp_path: Path, open_address: Open
+) -> None:
+    data = write_csv(tmp_path / "docs.csv", TEXTS[:60])
+    with running(data) as place:
+        page = open_address(place)
+        held: list[Any] = []
+        page.route(
+            "**/api/view?*", lambda route: held.append(route) if not held else route.continue_()
+        )
+        page.fill("#query", '"report 7"')
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#list[aria-busy=true]")
+        page.fill("#query", "")
+        page.keyboard.press("Enter")
+        wait_for_list(page, "60 texts")
+        with page.expect_response("**/api/view?query=%22report*"):
+            held[0].continue_()
+        page.evaluate("() => new Promise(requestAnimationFrame)")
+        wait_for_list(page, "60 texts")
+
+
+def test_all_of_a_long_selection_is_labelled(tmp_path: Path, open_address: Open) -> None:
+    """Also texts that were never in sight."""
+    data = write_csv(tmp_path / "docs.csv", TEXTS)
+    with running(data) as place:
+        page = open_address(place)
+        make_class(page, "sport")
+        page.select_option("#sort", "file")
+        wait_for_list(page, "300 texts")
+        page.locator("#list").evaluate("list => { list.scrollTop = list.scrollHeight; }")
+        page.wait_for_selector(f"#row-299 >> text={TEXTS[299]}")
+        page.locator("#row-299").click(modifiers=["Shift"])
+        page.wait_for_selector("#found:has-text('300 of 300')")
+        page.locator("#list").focus()
+        page.keyboard.press("1")
+        page.wait_for_selector("#counts:has-text('300 of 300')")
 
 
 def test_two_windows_see_each_other(tmp_path: Path, open_address: Open) -> None:
@@ -186,7 +257,7 @@ def test_two_windows_see_each_other(tmp_path: Path, open_address: Open) -> None:
         second.wait_for_selector("button.class:has-text('sport')")
         for page in (first, second):
             page.select_option("#sort", "file")
-            page.wait_for_selector("#found:has-text('60 texts')")
+            wait_for_list(page, "60 texts")
             page.locator("#list").focus()
         first.keyboard.press("1")
         second.wait_for_selector("#row-0 .chip.you:has-text('sport')")
@@ -204,7 +275,7 @@ def test_hostile_texts_are_only_text(tmp_path: Path, open_address: Open) -> None
         page = open_address(place)
         make_class(page, "<b>bold</b>")
         page.select_option("#sort", "file")
-        page.wait_for_selector("#found:has-text('69 texts')")
+        wait_for_list(page, "69 texts")
         page.locator("#list").focus()
         for text in HOSTILE:
             page.wait_for_selector("#reader .full")
@@ -230,7 +301,7 @@ def test_a_hundred_thousand_rows(tmp_path: Path, open_address: Open) -> None:
         page = open_address(place)
         make_class(page, "sport")
         page.select_option("#sort", "file")
-        page.wait_for_selector("#found:has-text('100,000 texts')")
+        wait_for_list(page, "100,000 texts")
         page.locator("#list").focus()
         page.keyboard.press("End")
         page.wait_for_selector(f"#row-99999 >> text={texts[-1]}")
@@ -239,8 +310,9 @@ def test_a_hundred_thousand_rows(tmp_path: Path, open_address: Open) -> None:
         assert page.locator(".row").count() < 60
         page.fill("#query", f'"{texts[50_000]}"')
         page.keyboard.press("Enter")
-        page.wait_for_selector("#found:has-text('1 text')")
-        assert current(page) == texts[50_000]
+        wait_for_list(page, "1 text")
+        page.wait_for_selector(f"#reader .full:text-is('{texts[50_000]}')")
+        assert place.view(query=f"%22{texts[50_000].replace(' ', '+')}%22", sort="file")[1] == 1
 
 
 @pytest.mark.parametrize("dark", [False, True])

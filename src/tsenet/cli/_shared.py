@@ -185,13 +185,16 @@ def open_progress(quiet: bool) -> Iterator[Progress]:
     else:
         logger = logging.getLogger("tsenet.progress")
         handler = logging.StreamHandler(sys.stderr)
+        propagate, level = logger.propagate, logger.level
         logger.addHandler(handler)
         logger.propagate = False
         logger.setLevel(logging.INFO)
         try:
             yield Progress()
-        finally:
+        finally:  # as it was: the program that called a command goes on
             logger.removeHandler(handler)
+            logger.propagate = propagate
+            logger.setLevel(level)
 
 
 def warm_up(progress: Progress, *, network: bool = True) -> None:

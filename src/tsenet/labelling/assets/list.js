@@ -32,12 +32,11 @@ export function makeList({ moved, selectionChanged, state }) {
     return Array.isArray(page) ? page[place % PAGE] : undefined;
   };
 
+  /** Have a page of the list, now or a moment later; one that could not be had is asked for again when next needed. */
   function load(number) {
-    if (pages.has(number)) return;
+    if (pages.has(number)) return pages.get(number);
     const own = view;
-    const asked = get("page", { view: own.view, start: number * PAGE, n: PAGE });
-    pages.set(number, asked);
-    asked.then(
+    const asked = get("page", { view: own.view, start: number * PAGE, n: PAGE }).then(
       ({ items, revision }) => {
         if (view !== own) return;
         pages.set(
@@ -46,8 +45,12 @@ export function makeList({ moved, selectionChanged, state }) {
         );
         draw(true);
       },
-      () => pages.delete(number),
+      () => {
+        if (view === own) pages.delete(number);
+      },
     );
+    pages.set(number, asked);
+    return asked;
   }
 
   function rowOf(place) {
@@ -143,10 +146,7 @@ export function makeList({ moved, selectionChanged, state }) {
     selectionChanged();
     const one = item(current);
     if (one) moved(one);
-    else {
-      load(pageOf(current));
-      Promise.resolve(pages.get(pageOf(current))).then(() => item(current) && moved(item(current)));
-    }
+    else Promise.resolve(load(pageOf(current))).then(() => item(current) && moved(item(current)));
   }
 
   function toggle(place) {
@@ -254,8 +254,17 @@ export function makeList({ moved, selectionChanged, state }) {
     get everything() {
       return everything;
     },
-    get selectedItems() {
-      return [...selected].map(item).filter(Boolean);
+    /** The texts that are selected one by one, also those far out of sight. */
+    async selectedItems() {
+      const own = view;
+      const places = [...selected];
+      await Promise.all([...new Set(places.map(pageOf))].map(load));
+      const items = view === own ? places.map(item) : [];
+      return items.every(Boolean) ? items : [];
+    },
+    /** Whether another list was asked for: this one stays until it is there. */
+    set busy(on) {
+      box.setAttribute("aria-busy", String(on));
     },
     get nSelected() {
       return everything ? view.n : selected.size;

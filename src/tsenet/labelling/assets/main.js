@@ -86,13 +86,22 @@ function drawFound() {
   byId("more").hidden = wanted.sort !== "proposed";
 }
 
+let viewsAsked = 0;
+
+/** Open the list that is wanted; of several that were asked for, the last. */
 async function openView() {
   const fields = { query: wanted.query, sort: wanted.sort, show: wanted.show };
   if (topics.chosen !== null) fields.topic = topics.chosen;
+  viewsAsked += 1;
+  const own = viewsAsked;
+  list.busy = true;
   try {
-    list.open(await get("view", fields));
+    const found = await get("view", fields);
+    if (own === viewsAsked) list.open(found);
   } catch (error) {
-    toast(error.message, true);
+    if (own === viewsAsked) toast(error.message, true);
+  } finally {
+    if (own === viewsAsked) list.busy = false;
   }
 }
 
@@ -157,21 +166,35 @@ async function send(action, seen) {
   }
 }
 
+/** What is selected, and the revision at which it was seen: as it is now, whatever list is shown afterwards. */
+async function selection() {
+  if (list.everything) return { chosen: { view: list.view }, seen: state.revision };
+  const items = await list.selectedItems();
+  if (!items.length) {
+    toast("These texts are not here yet: try again", true);
+    return null;
+  }
+  return { chosen: { documents: items.map((one) => one.document) }, seen: Math.min(...items.map((one) => one.revision)) };
+}
+
+async function labelSelection(id) {
+  const many = list.everything && list.nSelected > 20;
+  const question = `Label ${countOf(list.nSelected, "text")} as ${classes.nameOf(id)}?`;
+  const found = await selection();
+  if (!found || (many && !(await confirmed(question)))) return;
+  const done = await send({ do: "label", ...found.chosen, classes: [id], how: "selection" }, found.seen);
+  if (!done) return;
+  toast(`${countOf(done.n, "text")} labelled ${classes.nameOf(id)}`);
+  list.clear();
+}
+
 /** Label the selection, or the current text and go to the next. */
 async function label(id) {
-  const several = state.several;
   if (list.nSelected) {
-    const n = list.nSelected;
-    const action = list.everything ? { view: list.view } : { documents: list.selectedItems.map((one) => one.document) };
-    if (list.everything && n > 20 && !(await confirmed(`Label ${countOf(n, "text")} as ${classes.nameOf(id)}?`))) return;
-    const seen = list.everything ? state.revision : Math.min(...list.selectedItems.map((one) => one.revision));
-    const done = await send({ do: "label", ...action, classes: [id], how: "selection" }, seen);
-    if (done) {
-      toast(`${countOf(done.n, "text")} labelled ${classes.nameOf(id)}`);
-      list.clear();
-    }
+    await labelSelection(id);
     return;
   }
+  const several = state.several;
   const item = list.current;
   if (!item) return;
   let ids = [id];
@@ -193,10 +216,11 @@ function next() {
 }
 
 async function clearLabel() {
-  const items = list.nSelected ? list.selectedItems : [list.current].filter(Boolean);
-  if (!items.length || list.everything) return;
-  const numbers = items.map((one) => one.document);
-  await send({ do: "label", documents: numbers, classes: [], how: "cleared" }, Math.min(...items.map((one) => one.revision)));
+  if (list.everything) return;
+  const item = list.current;
+  const one = item && { chosen: { documents: [item.document] }, seen: item.revision };
+  const found = list.nSelected ? await selection() : one;
+  if (found) await send({ do: "label", ...found.chosen, classes: [], how: "cleared" }, found.seen);
 }
 
 async function skip() {
