@@ -170,11 +170,11 @@ def test_one_label_of_a_topic_or_labels_that_differ_contradict_no_model() -> Non
     prediction = Prediction(["c1", "c2"], shares, np.empty(0, np.int64))
     labels = {0: ("c1",), 10: ("c1",), 11: ("c2",), 12: ("c1",)}  # one; two thirds
     closed = np.isin(np.arange(20), list(labels))
-    found = propose(10, closed, np.arange(20), topics_of(mains, 2), labels, prediction)
+    found = propose(10, closed, np.arange(20)[::-1], topics_of(mains, 2), labels, prediction)
     assert {proposal.reason for proposal in found} == {"random"}
     labels[1] = ("c1",)
     closed[1] = True
-    found = propose(10, closed, np.arange(20), topics_of(mains, 2), labels, prediction)
+    found = propose(10, closed, np.arange(20)[::-1], topics_of(mains, 2), labels, prediction)
     (text,) = [proposal.text for proposal in found if proposal.reason == "disagreement"]
     assert mains[text] == 0
 
