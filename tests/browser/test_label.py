@@ -197,14 +197,15 @@ def test_what_was_selected_is_labelled_also_when_another_list_comes_during_the_q
 
         # The answer to the search is held back until the question is there.
         held: list[Any] = []
-        page.route("**/api/view?*", lambda route: held.append(route))
+        page.route("**/api/view?*", lambda route: held.append(route))  # noqa: PLW0108 — playwright marks it
         page.keyboard.press("/")
         page.keyboard.type('"report 7"')
         page.keyboard.press("Enter")
         page.keyboard.press("a")
         page.keyboard.press("1")
         page.wait_for_selector("dialog[open] >> text=Label 60 texts as sport?")
-        held[0].continue_()
+        (route,) = held  # one search asks once
+        route.continue_()
         wait_for_list(page, "1 text")
         page.keyboard.press("Enter")
         page.wait_for_selector("#counts:has-text('60 of 60')")

@@ -374,7 +374,10 @@ byId("search").addEventListener("submit", (event) => {
   openView();
   list.focus();
 });
-byId("query").addEventListener("search", () => byId("search").requestSubmit());
+// Enter submits the form, and is a search event as well; the cross that empties the field is only that.
+byId("query").addEventListener("search", () => {
+  if (!byId("query").value && wanted.query) byId("search").requestSubmit();
+});
 byId("query").addEventListener("keydown", (event) => {
   if (event.key === "Escape") list.focus();
 });
