@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,9 @@ def parser_of_commands() -> argparse.ArgumentParser:
     )
     labelling.add_argument("--data", help="only these sets, separated by commas")
     labelling.add_argument("--seeds", type=int, default=3, help="number of seeds")
-    figures = commands.add_parser("figures", help="draw the pictures of the stored runs")
+    figures = commands.add_parser(
+        "figures", help="draw the pictures of the stored runs next to their file"
+    )
     figures.add_argument("--runs", type=Path, default=RUNS, help="file of the stored runs")
     table = commands.add_parser("table", help="print a table, e.g. `table few-labels 100`")
     table.add_argument("name")
@@ -176,7 +179,29 @@ def _need_data(experiment: Experiment) -> None:
 
 
 def _table(chosen: argparse.Namespace) -> int:
-    print(_named(chosen.name, TABLES, "table")(Results.stored(chosen.runs), *chosen.arguments))
+    """Print a table; Table 3 without a data set for each that the runs hold."""
+    table = _named(chosen.name, TABLES, "table")
+    wanted = list(signature(table).parameters.values())[1:]  # the first are the results
+    given = [chosen.arguments]
+    if chosen.name in ("table3", "table3-tfidf") and not chosen.arguments:
+        rivals = EXPERIMENTS[chosen.name].rivals
+        measured = dict.fromkeys(r["data"] for r in read_runs(chosen.runs) if r["rival"] in rivals)
+        declared = EXPERIMENTS[chosen.name].data
+        given = [[data] for data in (declared if chosen.runs == RUNS else measured or declared)]
+    try:
+        for arguments in given:
+            signature(table).bind(None, *arguments)
+    except TypeError as error:
+        usage = "".join(
+            f" {one.name.upper()}" if one.default is Parameter.empty else f" [{one.name.upper()}]"
+            for one in wanted
+        )
+        raise DataError(f"{error}: write `table {chosen.name}{usage}`") from error
+    results = Results.stored(chosen.runs)
+    for arguments in given:
+        if not chosen.arguments and arguments:
+            print(f"{arguments[0]}\n")
+        print(table(results, *arguments), end="\n\n" if len(given) > 1 else "\n")
     return 0
 
 
@@ -195,7 +220,14 @@ def _labelling(chosen: argparse.Namespace) -> int:
 def _figures(chosen: argparse.Namespace) -> int:
     from reproduce.pictures import write_pictures
 
-    for path in write_pictures(Results.stored(chosen.runs)):
+    stored = {(run["data"], run["rival"]) for run in read_runs(chosen.runs)}
+    for name in ("few-labels", "controls"):
+        if stored.isdisjoint((cell.data, cell.rival) for cell in EXPERIMENTS[name].cells()):
+            raise DataError(
+                f"{chosen.runs} holds no runs of {name}, which the pictures show: "
+                f"`python -m reproduce run {name} --runs {chosen.runs}` measures them"
+            )
+    for path in write_pictures(Results.stored(chosen.runs), chosen.runs.parent):
         print(f"wrote {path}")
     return 0
 

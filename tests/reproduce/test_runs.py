@@ -203,6 +203,9 @@ def test_commands(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
         (["table3", "--shapes", "512x1,big"], "'big' is no shape: write 2048x3"),
         (["table3", "--labels", "ten"], "'ten' is no number of labels: write 100,400 or all"),
         (["table3"], "paper-ag_news: paper/ag_news-train.csv.xz"),
+        (["table", "few-labels"], "write `table few-labels N [RIVALS]`"),
+        (["table", "mnist", "a"], "write `table mnist`"),
+        (["figures"], "holds no runs of few-labels"),
     ],
 )
 def test_wrong_names_and_missing_data_are_explained(
@@ -231,6 +234,18 @@ def test_table_3_is_one_command(
     printed = capsys.readouterr().out
     for row in ("TSE-Net (paper), max_epochs 2", "FNN 16x2", "Pruned FNN 16x2, one cut"):
         assert f"| {row}" in printed, printed
+
+
+def test_table_3_of_ones_own_runs_shows_the_data_that_they_hold(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "runs.jsonl"
+    run_cells([Cell("subj@90", "logistic:weighting=counts")], path)
+    capsys.readouterr()
+    assert main(["table", "table3", "--runs", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("subj@90\n\n")
+    assert "| Logistic regression" in printed, printed
 
 
 def test_the_shapes_of_the_grid_can_be_named(
