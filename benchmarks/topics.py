@@ -172,8 +172,9 @@ def _tsenet(data: Documents, sizes: Sequence[int] | None, top_words: int) -> Hie
     rows = [np.flatnonzero(topics["level"] == level) for level in levels]
     names = [topics["id"].iloc[chosen].tolist() for chosen in rows]
     words = [[[word for word, _ in topics["words"].iloc[k]] for k in chosen] for chosen in rows]
+    parents = topics["parent"].fillna("").tolist()
     parent = [[]] + [
-        [above.index(name) if (name := topics["parent"].iloc[k]) else -1 for k in chosen]
+        [above.index(name) if (name := parents[k]) else -1 for k in chosen]
         for above, chosen in zip(names, rows[1:], strict=False)
     ]
 
@@ -432,7 +433,12 @@ def score(model: Hierarchy, held: Documents, top_words: int = 10) -> pd.DataFram
         ]
         rare = present[level].mean(axis=0) < JUNK_SHARE
         junk.append(np.mean(rare | (np.array(npmi) < JUNK_NPMI)))
-        main = main_topics(strengths[level])
+        # a topic without a parent counts at every level above its own
+        alone = [
+            strengths[below][:, np.array(model.parent[below]) < 0]
+            for below in range(level + 1, len(model.words))
+        ]
+        main = main_topics(np.column_stack([strengths[level], *alone]))
         if held.broad is not None:
             broad.append(nmi(held.broad, main))
         counts = pd.crosstab(main, held.classes)

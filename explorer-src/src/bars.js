@@ -12,11 +12,11 @@ export function bar(value, most, { diverging = false } = {}) {
   );
 }
 
-/** A short line: solid for links of the tree, dashed for added ones. */
-export function lineGlyph(added) {
+/** A short line: "solid" for links of the tree, "dashed" for added ones, "loose" for weak ties. */
+export function lineGlyph(kind) {
   return s(
     "svg",
-    { class: `glyph ${added ? "dashed" : "solid"}`, width: 22, height: 10, viewBox: "0 0 22 10", "aria-hidden": "true" },
+    { class: `glyph ${kind}`, width: 22, height: 10, viewBox: "0 0 22 10", "aria-hidden": "true" },
     s("line", { x1: 1, y1: 5, x2: 21, y2: 5 }),
   );
 }

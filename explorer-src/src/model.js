@@ -9,6 +9,10 @@ export function pairs(flat, stride = 2) {
 
 export const HUES = 10;
 
+// A tie is loose if its kinship is below this share of the median of the page's ties. Learning leaves a topic without
+// a parent from about .65 of it down, so that these are the weakest that it allows, and those that were asked for by levels=.
+export const LOOSE_SHARE = 0.75;
+
 export class Model {
   constructor(payload) {
     this.payload = payload;
@@ -49,6 +53,7 @@ export class Model {
     }
     this.roots = [];
     for (let node = nInputs; node < nNodes; node += 1) if (parent[node] < 0) this.roots.push(node);
+    this.leastKinship = leastKinship(payload.units.kinship ?? []);
     this.sort("share");
     // A colour for each top unit, in the order of their sizes, and for all below it.
     this.hues = new Uint8Array(nNodes);
@@ -103,6 +108,17 @@ export class Model {
   /** How often the words of a unit occur together (NPMI); null where it is not known. */
   coherence(node) {
     return this.payload.units.coherence[node - this.nInputs] ?? null;
+  }
+
+  /** Whether a unit belongs to its parent clearly less than most do; not for models without kinship. */
+  isLoose(node) {
+    const kinship = this.payload.units.kinship?.[node - this.nInputs] ?? null;
+    return kinship !== null && kinship < this.leastKinship;
+  }
+
+  /** Whether any tie of the page is loose. */
+  get hasLoose() {
+    return this.payload.units.kinship?.some((_, k) => this.isLoose(this.nInputs + k)) ?? false;
   }
 
   /** Whether the shares of units are known. */
@@ -248,6 +264,14 @@ export class Model {
     const larger = new Set(all.flatMap((unit) => this.path(unit)));
     return all.filter((unit) => !larger.has(unit));
   }
+}
+
+/** Kinship below which a tie is loose; −∞ where there is none to compare with. */
+function leastKinship(kinship) {
+  const known = kinship.filter((value) => value !== null).sort((a, b) => a - b);
+  const middle = known.length >> 1;
+  const median = known.length % 2 ? known[middle] : (known[middle - 1] + known[middle]) / 2;
+  return median > 0 ? LOOSE_SHARE * median : -Infinity;
 }
 
 /** Whether a word of a text begins with what is given. */

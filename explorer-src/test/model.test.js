@@ -37,6 +37,17 @@ test("topics may stand beside those of a higher level, and words below any of th
   assert.equal(made.wordsBelow[8], 4);
 });
 
+test("a tie is loose below three quarters of the median", () => {
+  const of = (kinship) => model({ units: { ...model().payload.units, kinship } });
+  const made = of([0.29, 0.4, 0.4, null, null]); // the median is .4
+  assert.deepEqual(names([6, 7, 8, 9, 10, 0].filter((node) => made.isLoose(node)), made), ["Z1.0"]);
+  assert.equal(made.hasLoose, true);
+  assert.equal(of([0.31, 0.4, 0.4, null, null]).hasLoose, false);
+  assert.equal(of([0.25, 0.4, 0.6, 0.4, null]).hasLoose, true); // of an even number, the median is the mean of the middle two
+  assert.equal(of([-0.1, -0.4, -0.4, null, null]).hasLoose, false); // nothing strong to compare with
+  for (const unknown of [[], undefined]) assert.equal(of(unknown).hasLoose, false);
+});
+
 test("one word finds the word before the topics that have it", () => {
   const made = model();
   assert.deepEqual(names(made.find("CRUDE"), made), ["crude", "Z2.0", "Z1.0"]);

@@ -20,6 +20,7 @@ export function payload(more = {}) {
       label: ["crude, oil", "wheat, corn", "said", "crude, wheat", "said"],
       share: [0.1, 0.12, 0.8, 0.2, 0.8],
       coherence: [0.2, 0.4, null, 0.1, null],
+      kinship: [],
       fields: ["information", "inside", "outside"],
       features: [[1, 0.2, 0.5, 0.01, 0, 0.1, 0.4, 0.02], [2, 0.2, 0.5, 0.01], [4, 0.3, 0.9, 0.4], [1, 0.1, 0.4, 0.1], [4, 0.3, 0.9, 0.4]],
     },

@@ -88,6 +88,57 @@ class TestOpening:
         assert not page.is_visible(".notice")
 
 
+class TestLooseTies:
+    """A topic that is loosely tied to its parent."""
+
+    def test_its_line_is_dashed_and_its_panel_says_so(
+        self, open_page: Open, tmp_path: Path
+    ) -> None:
+        # Of the topics with a parent, the first has a tenth of the others' kinship.
+        known = tree()
+        below = np.flatnonzero(known.parent[known.n_observed :] >= 0)
+        kinship = np.full(known.n_latents, 0.5)
+        kinship[below[0]] = 0.05
+        loose = known.latent_names[below[0]]
+
+        def drawn(values: Any) -> tuple[Any, int]:
+            path = tmp_path / "page.html"
+            write_report(path, known, kinship=values)
+            page = open_page(path)
+            page.evaluate(
+                """() => {
+                    window.dashed = 0;
+                    const made = CanvasRenderingContext2D.prototype;
+                    const { stroke, bezierCurveTo, beginPath } = made;
+                    let curves = 0;
+                    made.beginPath = function () { curves = 0; return beginPath.call(this); };
+                    made.bezierCurveTo = function (...at) { curves += 1; return bezierCurveTo.apply(this, at); };
+                    made.stroke = function () {
+                        if (curves && this.getLineDash().length) window.dashed += curves;
+                        return stroke.call(this);
+                    };
+                }"""
+            )
+            page.evaluate(f"location.hash = '#unit={loose}'")
+            page.wait_for_selector(PANEL + " h1")
+            settle(page)
+            return page, page.evaluate("window.dashed")
+
+        page, n_dashed = drawn(kinship)
+        assert n_dashed > 0
+        parent = page.text_content(f"{PANEL} .crumbs li:last-child")
+        assert page.text_content(f"{PANEL} .note.loose") == f"Loosely tied to {parent}."
+        item = page.text_content(f"{ITEM}[aria-selected=true]")
+        assert item.endswith(f", loosely tied to {parent}")
+        assert page.is_visible(".legend:has-text('loosely tied')")
+        page.click("[aria-label='Close the details']")
+        assert "loosely tied to the one above" in page.text_content("details.help")
+
+        page, n_dashed = drawn(None)
+        assert n_dashed == 0
+        assert page.locator(".note.loose, .legend").count() == 0
+
+
 class TestDocuments:
     """The map of documents."""
 

@@ -376,6 +376,9 @@ def test_clear_errors(fitted: TSENetClassifier, rows: Floats, kinds: NDArray[Any
         TSENetClassifier().fit(rows, np.full((600, 2), 3))
     with pytest.raises(DataError, match="but sample_weight has 1:"):
         TSENetClassifier().fit(rows, kinds, sample_weight=[1.0])
+    days = np.full(len(kinds), np.datetime64("2026-01-01"))
+    with pytest.raises(DataError, match="not of dates"):
+        TSENetClassifier().fit(rows, kinds, sample_weight=days)
     with pytest.raises(DataError, match="numbers"):
         TSENetRegressor().fit(rows, kinds)
     with pytest.raises(DataError, match="infinite"):

@@ -13,7 +13,15 @@ from tsenet.topics.mixture import learn_hierarchy
 
 @pytest.mark.parametrize(
     ("n_documents", "n_subjects", "length"),
-    [(300, 5, 30), (300, 5, 8), (1000, 12, 30), (1000, 40, 30), (3000, 40, 8), (3000, 120, 30)],
+    [
+        (300, 5, 30),
+        (300, 5, 8),
+        (1000, 12, 30),
+        (1000, 40, 30),
+        (3000, 40, 8),
+        (3000, 120, 30),
+        (10000, 200, 30),
+    ],
 )
 def test_planted_subjects_are_found_and_have_no_parents(
     n_documents: int, n_subjects: int, length: int

@@ -1,6 +1,8 @@
-// Nodes and links on the canvas. Links of the tree are solid; added ones, drawn for the selected node, are dashed.
+// Nodes and links on the canvas. Links of the tree are solid, or dashed where a topic is loosely tied to the one above;
+// added ones, drawn for the selected node, are dashed too: no model has both.
 import { HUES } from "../model.js";
 
+const DASHES = [5, 4];
 const MOST_ADDED = 24;
 const MOST_HIDDEN = 10; // of those, to groups that hide the other end
 
@@ -48,8 +50,8 @@ function leave(tree, node) {
 
 function links(tree, context, colour, path) {
   const { model } = tree;
+  const plain = [];
   const bright = [];
-  context.beginPath();
   for (const [parent, from, to] of tree.links) {
     const children = model.children[parent];
     const y0 = tree.yOf(parent);
@@ -60,27 +62,35 @@ function links(tree, context, colour, path) {
       const x1 = tree.xOf(child);
       const y1 = tree.yOf(child);
       if (path.has(child)) {
-        bright.push([x0, y0, x1 - tree.radius(child), y1]);
+        bright.push([child, x0, y0, x1 - tree.radius(child), y1]);
         continue;
       }
       // Far out, many links fall on one line of pixels: one of them is enough.
       if (Math.abs(y1 - drawn) < 0.8) continue;
       drawn = y1;
-      curve(context, x0, y0, x1 - tree.radius(child), y1);
+      plain.push([child, x0, y0, x1 - tree.radius(child), y1]);
     }
   }
-  context.setLineDash([]);
   context.strokeStyle = colour.line;
   context.lineWidth = 1.2;
   // Far out the lines become a surface, which should not outshine the labels on it.
   context.globalAlpha = Math.min(1, 0.35 + tree.camera.k);
-  context.stroke();
+  strokeLinks(model, context, plain);
   context.globalAlpha = 1;
-  context.beginPath();
-  for (const ends of bright) curve(context, ...ends);
   context.strokeStyle = colour.path;
   context.lineWidth = 2.2;
-  context.stroke();
+  strokeLinks(model, context, bright);
+}
+
+/** Links `[child, x0, y0, x1, y1]` in the style that is set: the loose ones dashed. */
+function strokeLinks(model, context, all) {
+  for (const loose of [false, true]) {
+    context.setLineDash(loose ? DASHES : []);
+    context.beginPath();
+    for (const [child, ...ends] of all) if (model.isLoose(child) === loose) curve(context, ...ends);
+    context.stroke();
+  }
+  context.setLineDash([]);
 }
 
 /** Dashed links of the selected node; those to hidden nodes lead to the group that holds them. */
@@ -101,7 +111,7 @@ function addedLinks(tree, context, colour) {
   const shown = ranked.filter((link) => !link.hidden).slice(0, MOST_ADDED);
   const implied = ranked.filter((link) => link.hidden).slice(0, Math.max(0, Math.min(MOST_HIDDEN, MOST_ADDED - shown.length)));
   const most = ranked[0]?.strength || 1;
-  context.setLineDash([5, 4]);
+  context.setLineDash(DASHES);
   context.strokeStyle = colour.added;
   for (const { end, strength, hidden } of [...implied, ...shown]) {
     const up = tree.xOf(end) < tree.xOf(from);

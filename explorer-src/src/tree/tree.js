@@ -321,6 +321,7 @@ export class Tree {
       unit && model.payload.units.share.length
         ? h("span", { class: "share", text: percent(model.share(node)) })
         : null,
+      model.isLoose(node) ? h("span", { class: "sr" }, ", loosely tied to ", name(model.label(above))) : null,
     );
     return { element, expanded: null, selected: null };
   }

@@ -1,6 +1,7 @@
 // What a report opens on, beside the tree: the model in a few figures, the map of its top topics, and how to move.
 import { h, name } from "../dom.js";
 import { capital, compact, count, counted, percent } from "../format.js";
+import { LOOSE_SHARE } from "../model.js";
 import { TopicMap } from "../map/map.js";
 
 const KINDS = {
@@ -97,7 +98,13 @@ function help(model) {
       keys.flatMap(([names, what]) => [h("dt", {}, names.map((key) => h("kbd", { text: key }))), h("dd", { text: capital(what) })]),
     ),
     links,
+    model.hasLoose ? h("p", { class: "note", text: looseNote(model) }) : null,
   );
+}
+
+function looseNote({ nouns }) {
+  const most = percent(LOOSE_SHARE);
+  return `A dashed line leads to ${article(nouns.unit[0])} that is loosely tied to the one above: its kinship is below ${most} of the median.`;
 }
 
 const article = (noun) => `${/^[aeio]/.test(noun) ? "an" : "a"} ${noun}`;

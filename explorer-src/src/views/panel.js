@@ -62,6 +62,7 @@ function head(model, router, node) {
       : null,
     h("p", { class: "eyebrow" }, capital(kind), model.isUnit(node) ? name(model.names[node], { class: "code" }) : null),
     h("h1", {}, name(model.label(node))),
+    model.isLoose(node) ? h("p", { class: "note loose" }, "Loosely tied to ", name(model.label(model.parent[node])), ".") : null,
     !path.length && !model.isUnit(node) ? h("p", { class: "note", text: "In no group of the tree." }) : null,
   );
 }
@@ -259,7 +260,7 @@ function linkRow(model, router, node, strength, added, most) {
     h(
       "a",
       { class: "row link", href: router.hrefNode(node) },
-      lineGlyph(added),
+      lineGlyph(added ? "dashed" : "solid"),
       h("span", { class: "sr", text: added ? "added link: " : "tree link: " }),
       name(model.label(node), { class: "grow" }),
       bar(strength, most, { diverging: false }),

@@ -47,11 +47,13 @@ export class TreeView {
     return h("p", { class: "empty", text: "No groups: no two columns of the data depend on each other." });
   }
 
-  /** Says what the two kinds of lines are; a plain tree has only one. */
+  /** Says what the two kinds of lines are; a plain tree may have only one. */
   #legend() {
-    if (!this.model.payload.links) return null;
-    const key = (added, text) => h("span", { class: "key" }, lineGlyph(added), text);
-    return h("span", { class: "legend" }, h("span", { class: "rule" }), key(false, "tree"), key(true, "added"));
+    const added = Boolean(this.model.payload.links);
+    if (!added && !this.model.hasLoose) return null;
+    const key = (kind, text) => h("span", { class: "key" }, lineGlyph(kind), text);
+    const keys = added ? [key("solid", "tree"), key("dashed", "added")] : [key("solid", "tied"), key("loose", "loosely tied")];
+    return h("span", { class: `legend${added ? " of-selected" : ""}` }, h("span", { class: "rule" }), keys);
   }
 
   #tools() {

@@ -74,12 +74,15 @@ def check_columns(estimator: Any, table: Table) -> None:
     columns: Any = np.empty((0, table.n_columns))
     if table.named:
         same = names_in_training is not None and names_in_training.tolist() == list(table.names)
+
     if same:  # scikit-learn's check takes longer than the prediction of one row
         return
+
     if table.named:
         import pandas as pd
 
         columns = pd.DataFrame(columns=list(table.names))
+
     try:
         validate_data(estimator, columns, reset=False, skip_check_array=True)
     except ValueError as error:
@@ -200,6 +203,7 @@ class TableEstimator(SavedEstimator):
         elif X is not None and are_texts(X):
             texts = X if texts is None else texts
             X = as_counts(X, reader)
+
         write_report(path, self, X, y, texts=texts, **options)
 
     def __sklearn_tags__(self) -> Any:

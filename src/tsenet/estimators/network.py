@@ -426,10 +426,12 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         name = type(self).__name__
         if y is None:
             raise DataError(f"{name} requires y to be passed, but the target y is None")
+
         if reset:
             keep_columns(self, table.names, table.named)
         else:
             check_columns(self, table)
+
         given = self._read_targets(y)
         _check_length("y", given.values, table.n_rows)
         if table.n_rows < 2 and reset:
@@ -437,6 +439,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         vectors = weights = None
         if embeddings is not None:
             vectors = _checked_embeddings(embeddings, table.n_rows)
+
         if sample_weight is not None:
             weights = _checked_weights(sample_weight, table.n_rows)
             repeated = repeats_of(weights)
@@ -444,6 +447,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             weights = weights[chosen] if repeated is None else None
             table, given = table.take(chosen), given.take(chosen)
             vectors = None if vectors is None else vectors[chosen]
+
         targets = self._learn_targets(given, classes) if reset else self.targets_.encode(given)
         order = canonical_order(table.values, targets, *(() if weights is None else (weights,)))
         weights = None if weights is None else weights[order]
@@ -464,14 +468,17 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             self._mixed, table = MixedReader.learn(given, self.text, counter, report)
             self.vectorizer_ = counter
             return table
+
         if not are_texts(X):
             return X
+
         if counter is not None:
             self.vectorizer_ = counter
             table = count_words(X, counter)
             if not table.values.nnz:
                 raise DataError("the texts have none of the words of the skeleton")
             return table
+
         self.vectorizer_ = self._new_vectorizer(len(X))
         return vectorize(X, self.vectorizer_, progress=report)
 
@@ -529,6 +536,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             weights = of_class if weights is None else weights
         else:
             weights = weights.reshape(-1, *[1] * (of_class.ndim - 1)) * of_class
+
         inputs = Inputs.of(self.scaling_.apply(table), self.binary_rule_)
         return Examples(inputs, rows, targets, weights, duplicate_groups(table.values)[rows])
 
@@ -561,6 +569,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
                     yield from self.network_inputs(table)
                 return
             X = as_counts(X, self.reader_)
+
         table = Table.of(X, columns=getattr(self, "feature_names_in_", None))
         check_columns(self, table)
         step = _SLAB if table.is_sparse and self.scaling_.centres else table.n_rows
@@ -624,6 +633,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             raise DataError(
                 f'inputs must be "words", or "both" together with embeddings, not {inputs!r}'
             )
+
         if is_outside_memory(X):
             if not all(each is None for each in (sample_weight, embeddings, eval_set, eval_metric)):
                 raise DataError(
@@ -631,6 +641,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
                     "rows, or leave them out"
                 )
             return self._fit_folder(X, y, recipe)
+
         with as_progress(self.progress) as report:
             checked = self._check_rows(
                 X, y, sample_weight, report, reset=True, embeddings=embeddings
@@ -655,6 +666,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             ).run()
             self._keep(trained, labelled.inputs)
             self._of_embeddings = trained.of_embeddings
+
         return self
 
     def _fit_folder(self, X: Any, y: Any, recipe: Recipe) -> Self:
@@ -675,6 +687,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
                 "linear_skip=True needs all rows in memory: leave it at 'auto', which trains the "
                 "network alone on a folder"
             )
+
         with as_progress(self.progress) as report, in_blocks(X) as blocks:
             folder = folder_of(blocks)
             labels = _labels_of(folder, y)
@@ -683,14 +696,17 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
                     f"y must have one label for each of the {folder.n_rows:,} rows of "
                     f"{folder.path}, or name a label column of it, but has the shape {np.shape(y)}"
                 )
+
             given = self._read_targets(labels)
             targets = self._learn_targets(given)
             del given  # may be a text for each row
             known, weights = is_known(targets), None
             of_class = self.targets_.class_weights(targets[known], self.class_weight)
+
             if of_class is not None:
                 weights = np.ones((len(targets), *of_class.shape[1:]))
                 weights[known] = of_class
+
             seed = seed_sequence(self.random_state)
             split = RunSeeds.of(seed, 0).split
             rows = FolderRows(folder, targets, weights, split, report, self.weighting)
@@ -700,6 +716,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             self.scaling_, self.vectorizer_ = rows.scaling, folder.vectorizer()
             keep_columns(self, folder.names, folder.named)
             self._keep(trained, rows.inputs)
+
         return self
 
     def _check_eval_set(self, eval_set: Any, report: Progress) -> CheckedRows:
@@ -718,6 +735,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             raise ValueError(
                 'partial_fit cannot continue a model that was fitted with inputs="both"'
             )
+
         recipe, seed = self._recipe(), seed_sequence(self.random_state)
         first = not hasattr(self, "history_")
         with as_progress(self.progress) as report:
@@ -725,14 +743,17 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             if first:
                 self._learn_structure(checked.table, checked.table, seed, report)
                 self._learn_scaling(checked.table)
+
             labelled = self._labelled(checked)
             trainer = Trainer(self.targets_.loss, recipe, self._next_seeds(seed), report)
             if first:
                 skip = bool(self.linear_skip)
                 self.net_ = trainer.init_network(self.wiring_, labelled.inputs, skip)
+
             trained = trainer.one_epoch(self.net_, labelled, self._pruned, self._adam)
             self._keep(trained, labelled.inputs)
             self._adam = trained.adam
+
         return self
 
     def _learn_structure(
@@ -746,6 +767,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         allowed = [name for name in TREE_CONSTRAINTS if name not in ("max_top", "n_jobs")]
         if unknown := [name for name in options if name not in allowed]:
             raise ValueError(f"tree_options has {unknown[0]!r}; it may have {', '.join(allowed)}")
+
         if self.wiring is not None:
             structure = structure_of_wiring(sample, self.wiring)
         else:
@@ -763,6 +785,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
                     n_jobs=self.n_jobs,
                     **options,
                 )
+
             structure = learn_structure(
                 rows,
                 tree=tree,
@@ -776,6 +799,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
                 progress=report,
                 **options,
             )
+
         self.tree_, self.wiring_, self.binary_rule_ = structure
         self._learned_wiring = self.wiring_
         self._pruned, self._adam, self._n_runs, self.source_ = False, None, 0, None
@@ -828,6 +852,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         loss, recipe = self.targets_.loss, self._recipe()
         answers = loss.soft_targets(self._predictor.outputs(inputs, None, self.n_jobs))
         rows = Examples(inputs, np.arange(len(inputs)), answers)
+
         with as_progress(self.progress) as report:
             for size in sizes:
                 remove_weakest(self.net_, inputs, size)
@@ -839,6 +864,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
                 trainer = Trainer(loss, recipe, seeds, report)
                 trained = trainer.distill(self.net_, rows, n_epochs)
                 self._keep(trained, inputs)
+
         return self
 
     @property
@@ -882,6 +908,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             raise DataError(
                 "the model was fitted with inputs='both': pass the embeddings of the rows too, as embeddings=..."
             )
+
         vectors = _checked_embeddings(embeddings, len(outputs))
         if vectors.shape[1] != len(part.weight):
             raise DataError(
@@ -1103,12 +1130,15 @@ class TSENetClassifier(ClassifierMixin, TSENetEstimator):
                 f"y does not hold what the model predicts: it holds {quoted(values.tolist()[0])}, "
                 f"a prediction is {quoted(predicted.tolist()[0])}"
             )
+
         right = predicted == values
         if values.ndim == 2:
             right = (right | np.isnan(values)).all(axis=1)
+
         weights = None
         if sample_weight is not None:
             weights = _checked_weights(sample_weight, len(predicted))[known]
+
         return float(np.average(right[known], weights=weights))
 
     def suggest(self, X: Any, n: int = 20) -> NDArray[np.int64]:
@@ -1218,12 +1248,14 @@ n_features_in_, feature_names_in_, vectorizer_, source_
         of_row = None
         if sample_weight is not None:
             of_row = _checked_weights(sample_weight, len(outputs))
+
         scores = []
         for true, answer in zip(values.reshape(len(values), -1).T, outputs.T, strict=True):
             known = ~np.isnan(true)
             if known.any():
                 weights = None if of_row is None else of_row[known]
                 scores.append(r2_score(true[known], answer[known], sample_weight=weights))
+
         return float(np.mean(scores))
 
     def __sklearn_tags__(self) -> Any:
@@ -1280,12 +1312,17 @@ def _checked_weights(given: Any, n_rows: int) -> NDArray[np.float64]:
         weights = np.asarray(given, np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"sample_weight must be an array of numbers: {error}") from error
+
+    if np.asarray(given).dtype.kind in "mM":
+        raise DataError("sample_weight must be an array of numbers, not of dates or durations")
     if weights.ndim == 0:
         weights = np.full(n_rows, weights)
+
     if weights.ndim != 1:
         raise DataError(
             f"sample_weight must hold a number for each row, (N,), but has the shape {weights.shape}"
         )
+
     _check_length("sample_weight", weights, n_rows)
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise DataError("sample_weight must hold finite numbers that are not negative")
@@ -1316,6 +1353,7 @@ def _labels_of(folder: ShardFolder, y: Any) -> Any:
             found = f"has the label columns {known}: name one as y" if known else "has no labels"
             raise DataError(f"requires y to be passed: {folder.path} {found}")
         y = next(iter(folder.labels))
+
     if hasattr(y, "__dask_graph__"):
         return y.compute()
     names = [y] if isinstance(y, str) else y

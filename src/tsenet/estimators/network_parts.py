@@ -82,9 +82,11 @@ def to_parts(model: Any) -> tuple[dict[str, Any], Arrays]:
     }
     if model._of_embeddings is not None:
         arrays.update(_under("embeddings", model._of_embeddings._asdict()))
+
     if model.tree_ is not None:
         meta["tree"] = list(model.tree_.latent_names)  # the other names are those of the rule
         arrays.update(_under("tree", model.tree_.to_parts()[1]))
+
     return meta, arrays
 
 
@@ -101,20 +103,24 @@ def fill(model: Any, meta: dict[str, Any], arrays: Arrays) -> None:
     model.targets_ = targets
     model.wiring_ = predictor.topology.wiring
     keep_columns(model, rule.names_in, rule.named)
+
     if meta.get("mixed") is None:
         fill_vectorizer(model, meta, rule.names_in)
     else:
         n_steps = len(ColumnSteps.of_parts(meta["mixed"]).names)
         fill_vectorizer(model, meta, rule.names_in[: rule.n_columns_in - n_steps])
         model._mixed = MixedReader.from_parts(meta["mixed"], model.vectorizer_, rule.names_in)
+
     n_steps = 0 if model._mixed is None else len(model._mixed.steps.names)
     model.scaling_ = _read_scaling(arrays, meta, n_steps, rule)
     if meta["has_wiring"]:
         model.wiring = model.wiring_
+
     model.tree_ = None
     if meta["tree"] is not None:
         fields = {"names": [*rule.names, *meta["tree"]], "rule": meta["rule"]}
         model.tree_ = LatentTree.from_parts(fields, arrays_under("tree", arrays))
+
     if meta.get("has_skeleton"):  # a topic model too comes back as its tree
         if model.tree_ is None:
             raise ValueError("there is no tree, but the model grew from a given one")
@@ -135,9 +141,11 @@ def fill(model: Any, meta: dict[str, Any], arrays: Arrays) -> None:
     of_embeddings = arrays_under("embeddings", arrays)
     if of_embeddings:
         model._of_embeddings = _read_linear(of_embeddings, model.targets_.loss.n_outputs)
+
     if meta["cv_score"] is not None:
         model.cv_score_ = CrossValidatedScore(**meta["cv_score"])
         model.cv_score_.validate()
+
     model.source_ = meta["source"]
     if not isinstance(model.source_, dict | None):
         raise ValueError("source must be an object or null")
@@ -203,6 +211,7 @@ def weights_of(stored: Arrays, shapes: dict[str, tuple[int, ...]]) -> Arrays:
             if full.dtype != np.float32 or full.shape != shapes.get(name):
                 raise ValueError(f"{name} is {full.dtype} {full.shape}, not {shapes.get(name)}")
             weights[name] = full
+
     missing = shapes.keys() - weights.keys()
     if missing:
         raise ValueError(f"weights missing: {sorted(missing)}")
@@ -249,12 +258,14 @@ def _read_scaling(arrays: Arrays, meta: dict[str, Any], n_steps: int, rule: Bina
         or (limit < 0).any()
     ):
         raise ValueError(f"the scaling does not fit the {n_columns} columns")
+
     categories = [j for j, levels in enumerate(rule.levels) if levels is not None]
     if categories:
         if shift.size + scale.size != 2 * n_columns:
             raise ValueError("columns of categories need a scaling of each column")
         if shift[categories].any() or (scale[categories] != 1).any():
             raise ValueError("the codes of categories must not be scaled")
+
     return Scaling(shift, scale, counts, limit, unit_length, n_steps if counts else 0)
 
 

@@ -43,6 +43,7 @@ def check_skeleton(skeleton: Any, wiring: Any) -> None:
             "skeleton must be 'hlta', 'topics', a fitted TopicModel or a LatentTree, "
             f"not {skeleton!r:.60}"
         )
+
     try:
         check_is_fitted(skeleton)
     except ValueError as error:
@@ -99,6 +100,7 @@ def tree_of_skeleton(
     """
     if skeleton in (None, "hlta"):
         return None
+
     if skeleton == "topics":
         if not sample.is_sparse:
             raise DataError(
@@ -106,9 +108,11 @@ def tree_of_skeleton(
                 "the skeleton of other tables is 'hlta'"
             )
         return tree_of_topics(_learn_topics(rows, seed, progress))
+
     if isinstance(skeleton, LatentTree):
         _check_columns(skeleton.rule.names_in, sample)
         return skeleton
+
     _check_columns(skeleton.binary_rule_.names_in, sample)
     return tree_of_topics(skeleton, sample)
 
@@ -205,6 +209,7 @@ def joined(
         has_parent = tree.parent >= 0
         parent[number[has_parent]] = number[tree.parent[has_parent]]
         level[number], cpt[number] = tree.level, tree.cpt
+
     alone = of_groups[n_beside:]  # links between groups are no part of a level below the top
     parent[alone] = -1
     cpt[alone] = node_marginals(groups.parent, groups.cpt)[n_beside:, None, :]
@@ -217,6 +222,7 @@ def joined(
         numbered = (f"{title} {number}" for number in count(2))  # a column may have several groups
         titles.append(next(name for name in chain([title], numbered) if name not in names))
         names[titles[-1]] = None
+
     lowest, higher = words.latent_names[:n_lowest], words.latent_names[n_lowest:]
     return LatentTree(parent, level, cpt, (*rule.names, *lowest, *titles, *higher), rule)
 

@@ -250,6 +250,7 @@ class TopicModel(SavedEstimator):
             if self.vectorizer is not None:
                 fitted = clone(self.vectorizer, safe=False)
                 return fitted, vectorize(texts, fitted, progress=self.progress)
+
             fitted, table = self._counted(texts, self.stop_words)
             if isinstance(self.stop_words, str) and self.stop_words == "english":
                 # Without this, texts in other languages would have topics of function words.
@@ -264,16 +265,20 @@ class TopicModel(SavedEstimator):
                     )
                     both = {*stop_words_of("english"), *stop_words_of(language)}
                     return self._counted(texts, both)
+
             return fitted, table
+
         expected = "expected documents: a list of strings, or a sparse table of word counts"
         if isinstance(texts, list | tuple):
             first = f"the first is {texts[0]!r}" if texts else "there is none"
             raise DataError(f"{expected}; {first}")
+
         table = Table.of(texts)
         if not table.is_sparse:
             if hasattr(texts, "columns"):
                 expected += f"; of a data frame give one column, such as frame[{table.names[0]!r}]"
             raise DataError(expected)
+
         return None, table
 
     def _phrases_in(self, texts: Any) -> dict[tuple[int, int], int]:
@@ -320,13 +325,16 @@ class TopicModel(SavedEstimator):
                 "(min_documents=1)",
                 stacklevel=4,  # where fit() was called
             )
+
         groups: dict[int, list[list[int]]] = defaultdict(list)
         for start in (*seeds, *pins):
             groups[start.level].append([column[word] for word in start.words])
+
         with as_progress(self.progress) as report:
             report.start("topics", None)
             self._hierarchy = learn_hierarchy(rows, self._level_sizes(), groups)
             report.finish(f"{'-'.join(map(str, self._hierarchy.sizes))} topics")
+
         self.n_documents_ = rows.n_rows if n_documents is None else n_documents
         self._warn_about_unused_words()
         n_levels = len(self._hierarchy.sizes)
@@ -337,6 +345,7 @@ class TopicModel(SavedEstimator):
                 f"{n_levels} levels. Set levels to keep their number",
                 stacklevel=4,  # where fit() was called
             )
+
         # The first topics of a level are those that its groups of words started.
         ids = self._new_ids()
         first = {
@@ -451,6 +460,7 @@ class TopicModel(SavedEstimator):
         self._strengths = None
         if self._rows is not None:
             self._rows = BinaryRows.concatenate([self._rows, rows])
+
         self._clear_cache()
         return self
 
@@ -547,10 +557,12 @@ class TopicModel(SavedEstimator):
         least = self.min_size
         if isinstance(least, int) and not isinstance(least, bool):
             least = least / max(1, self.n_documents_)
+
         topics = self._description.topics(self.top_words, self._labels)
         keep = tuple(self._seed_words)
         if least <= 0 and self.min_coherence <= -1:  # every topic that has words
             keep = tuple(topic.name for topic in every_topic(topics) if topic.words)
+
         view = view_topics(topics, min_size=least, min_coherence=self.min_coherence, keep=keep)
         if self._selection is None:
             return view
@@ -618,6 +630,7 @@ class TopicModel(SavedEstimator):
             for name in typical:
                 of_topic = rows[self._column(name)]
                 typical[name] = [texts[row] for row in of_topic.tolist() if row >= 0]
+
         for topic in self._shown:
             title = function([word.word for word in topic.words], typical[topic.name])
             if not isinstance(title, str):
@@ -626,6 +639,7 @@ class TopicModel(SavedEstimator):
                 )
             if title.strip():
                 self._labels[topic.name] = title.strip()
+
         self._clear_cache()
         return self
 
@@ -687,6 +701,7 @@ class TopicModel(SavedEstimator):
             raise DataError(
                 f"only topics of one level can be merged, but these are of levels {levels}"
             )
+
         rows = self._rows_of(texts)
         self._hierarchy, moved = self._hierarchy.merged(columns)
         names = [name for name, k in zip(self._description.ids, moved, strict=True) if k >= 0]
@@ -696,8 +711,10 @@ class TopicModel(SavedEstimator):
         of_merged = [word for name in topics for word in self._seed_words.pop(name, ())]
         if of_merged:
             self._seed_words[topics[0]] = tuple(dict.fromkeys(of_merged))
+
         if self._selection is not None:
             self._selection = tuple(name for name in self._selection if name in names)
+
         self._clear_cache()
         return self.pin(topics[:1])
 
@@ -727,6 +744,7 @@ class TopicModel(SavedEstimator):
         rows = self._rows_of(texts)
         with blas_threads(1):
             self._hierarchy, old = split(self._hierarchy, column, rows)
+
         level = int(self._description.level[column])
         words = self._description.words_of(column, self.top_words)
         known = tuple(word.word for word in words)
@@ -741,6 +759,7 @@ class TopicModel(SavedEstimator):
         self._labels.pop(topic, None)
         if self._selection is not None and topic in self._selection:
             self._selection = (*self._selection, new_id)
+
         self._strengths = None
         self._description = self._describe(rows, ids)
         self._clear_cache()
@@ -1015,12 +1034,14 @@ class TopicModel(SavedEstimator):
         rows = BinaryRule.learn(table).apply(table)
         n_drawn = -(-9 * rows.n_rows // 10)
         main: list[list[NDArray[np.int64]]] = []  # of each model, the strongest topics by level
+
         for seed in range(n_seeds):
             drawn = np.random.default_rng(seed).permutation(rows.n_rows)[:n_drawn]
             hierarchy = learn_hierarchy(rows.take(np.sort(drawn)), self._level_sizes())
             strengths = hierarchy.strengths(rows)
             levels = [strengths[:, level].toarray() for level in reversed(hierarchy.levels)]
             main.append([np.where(level.any(axis=1), level.argmax(axis=1), -1) for level in levels])
+
         scores = [
             np.mean([adjusted_mutual_info_score(*pair) for pair in combinations(level, 2)])
             for level in zip(*main, strict=False)
@@ -1066,9 +1087,11 @@ class TopicModel(SavedEstimator):
         quotes = None if isinstance(quote, bool) else quote
         if quote is True and are_texts(texts):
             quotes = list(texts)
+
         strengths = table = None
         if rows is not None:
             table, strengths = self._word_table(rows), self._strengths_of(rows)
+
         write_report(
             path,
             self,
@@ -1079,6 +1102,7 @@ class TopicModel(SavedEstimator):
             along_name=along_name,
             topics=self.view_.topics,
             strengths=strengths,
+            kinship=self._hierarchy.kinship,
             progress=progress,
             **{"title": "Topics", "words": True, **options},
         )
@@ -1146,6 +1170,7 @@ class TopicModel(SavedEstimator):
             range(len(model.vocabulary_))
         ):
             raise ValueError("a phrase has a word that is not in the vocabulary")
+
         chosen = meta["selection"]
         model._labels = {str(name): str(label) for name, label in meta["labels"].items()}
         model._seed_words = {
@@ -1245,13 +1270,16 @@ def _time_bins(timestamps: Sequence[Any], n_bins: int | None) -> pd.Series:
             times = pd.to_datetime(times).dt.tz_localize(None)
         except (ValueError, TypeError) as error:
             raise DataError(f"timestamps must be dates or numbers: {error}") from error
+
     if n_bins is None or times.nunique() <= n_bins:
         return times
+
     if is_number:
         is_whole = bool((times.dropna() % 1 == 0).all())
         step = round_step(float(times.max() - times.min()), n_bins, least=1.0 if is_whole else 0.0)
         start = times // step * step
         return start.astype(times.dtype) if is_whole else start
+
     return calendar_periods(times, n_bins).dt.start_time.rename("time")
 
 
@@ -1297,6 +1325,7 @@ def _known_starts(
         if len(words) >= 2:
             known.append(start._replace(words=words))
             continue
+
         found = f"only {words[0]!r}" if words else "none of them"
         message = f"it needs two words that are in the vocabulary, which has {found}"
         if seeds:
@@ -1304,14 +1333,17 @@ def _known_starts(
                 f"a topic cannot be learned from the seed words {listed(start.words) or '(none)'}: {message}. "
                 "Add more frequent words, or enlarge the vocabulary (n_words, min_documents)"
             )
+
         warnings.warn(
             f"the pinned topic {start.label or ', '.join(start.words[:3])!r} is not kept: {message}",
             stacklevel=5,  # where fit() was called
         )
+
     missing = [word for start in starts for word in start.words if word not in vocabulary]
     if seeds and missing:
         warnings.warn(
             f"seed words that are not in the vocabulary are left out: {', '.join(missing)}",
             stacklevel=5,  # where fit() was called
         )
+
     return known

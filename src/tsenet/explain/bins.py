@@ -113,6 +113,7 @@ def bins_of(values: Sequence[Any]) -> Bins:
         others = f"{text.nunique() - counts.size:,} others"
         names = text.where(text.isin(counts.index), others)
         every = [*counts.index, *([others] if counts.size < text.nunique() else [])]
+
     of_row = pd.Categorical(names.reindex(column.index), categories=every).codes
     return Bins(kind, tuple(every), of_row.astype(np.int64))
 

@@ -109,10 +109,12 @@ def plot_topics(
     shown = shown.nlargest(n_topics, "share", keep="first")
     if shown.empty:
         raise DataError(f"there is no topic of level {level} to draw")
+
     if axes is None:
         rows = -(-len(shown) // 4)
         size = (3.0 * min(4, len(shown)), rows * (0.6 + 0.24 * n_words))
         axes = _new_axes(size, min(4, len(shown)), rows)
+
     panels = list(axes)[: len(shown)]
     for panel, (_, topic), colour in zip(panels, shown.iterrows(), cycle(_HUES), strict=False):
         words, weights = zip(*topic["words"][:n_words], strict=True)
@@ -124,6 +126,7 @@ def plot_topics(
         panel.spines[:].set_visible(False)
         title = f"{_cut(topic['label'], 30)}  {_percent(topic['share'])}"
         panel.set_title(title, loc="left", fontsize=10, color=_INK, parse_math=False)
+
     return panels
 
 
@@ -173,10 +176,12 @@ def plot_hierarchy(
     for _, topic in tops.nlargest(n_topics, ["level", "share"]).iterrows():
         below = frame[frame["parent"] == topic["id"]].sort_values("share", ascending=False)
         drawn.append((topic, below[:n_children], len(below) - n_children))
+
     heights = [_row_heights(*entry) for entry in drawn]
     total = sum(map(sum, heights)) + _BETWEEN * (len(drawn) - 1)
     if ax is None:
         (ax,) = _new_axes((10.0, 0.27 * total + 0.1))
+
     y = total
     for (topic, below, n_more), rows, colour in zip(drawn, heights, cycle(_HUES), strict=False):
         high = sum(rows)
@@ -185,6 +190,7 @@ def plot_hierarchy(
         _write(ax, (_LEFT - 0.01, y - 0.55), _percent(topic["share"]), ha="right")
         if high >= 2 and (more := _further_words(topic, 44)):
             _write(ax, (0.012, y - 1.5), more, color=_GREY_INK)
+
         for (_, child), row in zip(below.iterrows(), rows, strict=False):
             box = Rectangle((_LEFT, y - row), 1 - _LEFT, row, facecolor=to_rgba(colour, 0.13))
             box.set(edgecolor="white", linewidth=1.5)
@@ -194,10 +200,13 @@ def plot_hierarchy(
                 _write(ax, (0.645, y - row / 2), words, color=_GREY_INK)
             _write(ax, (0.99, y - row / 2), _percent(child["share"]), ha="right")
             y -= row
+
         if n_more > 0:
             _write(ax, (_LEFT + 0.012, y - rows[-1] / 2), f"and {n_more} more", color=_GREY_INK)
             y -= rows[-1]
+
         y -= _BETWEEN + (high if below.empty else 0)
+
     ax.set(xlim=(0, 1), ylim=(0, total))
     ax.axis("off")
     return ax
@@ -235,10 +244,12 @@ def plot_over_time(
 
     if ax is None:
         (ax,) = _new_axes((8.0, 4.2))
+
     shown = shares[shares.mean().nlargest(n_topics).index]
     labels = _labels(shown.columns, topics)
     for name, colour in zip(shown, cycle(_HUES), strict=False):
         ax.plot(shown.index, shown[name], color=colour, linewidth=2)
+
     # Labels at the ends of the lines, from the lowest up, none closer than a line of text to the one before.
     order = np.argsort(shown.iloc[-1].to_numpy(), kind="stable")
     height, least = -np.inf, 0.055 * float(shown.to_numpy().max())
@@ -247,10 +258,12 @@ def plot_over_time(
         end, colour = (shown.index[-1], height), _HUES[k % len(_HUES)]
         label = ax.annotate(labels[k], end, (6, 0), textcoords="offset points", color=colour)
         label.set(va="center", parse_math=False)
+
     ax.set(xlabel=shown.index.name, ylabel="share of the documents", ylim=(0, None))
     ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     if shown.index.dtype.kind in "iu":
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+
     return _plain(ax)
 
 
@@ -286,6 +299,7 @@ def plot_per_class(
     shown = shares[shares.max().nlargest(n_topics).index].T
     if ax is None:
         (ax,) = _new_axes((2.6 + 0.48 * shown.shape[1], 1.4 + 0.3 * shown.shape[0]))
+
     values = shown.to_numpy()
     ax.imshow(values, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     for (row, column), value in np.ndenumerate(values):
@@ -293,6 +307,7 @@ def plot_per_class(
         ax.text(
             column, row, f"{100 * value:.0f}", ha="center", va="center", color=colour, fontsize=8
         )
+
     ax.set_yticks(range(len(shown)), _labels(shown.index, topics), parse_math=False)
     names = [str(name) for name in shown.columns]
     ax.set_xticks(
@@ -409,10 +424,12 @@ def plot_pixel_groups(
     panels = _new_axes(size, len(images)) if axes is None else list(axes)
     if len(panels) != len(images):
         raise DataError(f"{len(panels)} axes were given for {len(images)} levels")
+
     for level, groups, panel in zip(chosen, images, panels, strict=True):
         _draw_groups(groups, panel)
         n_groups = np.unique(groups[groups >= 0]).size
         panel.set_title(f"Level {level}: {n_groups} group{'s' if n_groups != 1 else ''}")
+
     return panels
 
 
@@ -510,14 +527,17 @@ def plot_receptive_field(
         unit = units[name]
     except KeyError:
         raise DataError(f"there is no unit {name!r}") from None
+
     if ax is None:
         (ax,) = _new_axes((4.0, 3.4 * shape[0] / shape[1] + 0.3))
+
     column = {feature: j for j, feature in enumerate(units.feature_names)}
     image = np.full(len(column), np.nan)
     linked = np.zeros(len(column), bool)
     for feature in unit.features:
         image[column[feature.name]] = feature.correlation
         linked[column[feature.name]] = feature.weight is not None
+
     largest = max(np.nanmax(np.abs(image), initial=0.0), 1e-9)
     ax.set_facecolor("#d9d9d9")
     drawn = ax.imshow(image.reshape(shape), cmap="PuOr_r", vmin=-largest, vmax=largest)
@@ -526,6 +546,7 @@ def plot_receptive_field(
 
         lines = _borders(np.pad(linked.reshape(shape), 1).astype(np.int64), offset=-1.0)
         ax.add_collection(LineCollection(lines, colors=_INK, linewidths=1.6, capstyle="round"))
+
     figure = ax.get_figure()
     assert figure is not None
     figure.colorbar(drawn, ax=ax, label="correlation with the unit", shrink=0.85)

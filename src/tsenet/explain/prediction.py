@@ -211,6 +211,7 @@ class PredictionExplanation:
         if others:
             rest = sum(reason.contribution for reason in others)
             lines.append((self.amount(rest), f"({len(others):,} more)"))
+
         if self.probabilities is None:
             value, first = (f"{value:.{self._decimals}f}" for value in (self.output, self.start))
             head, last = f"{self.target}: {value}", (value, "in all")
@@ -221,6 +222,7 @@ class PredictionExplanation:
             first = f"{100 * expit(self.start):.1f} %"
             both = "in all" if self.against is None else "of these two"
             last = (f"{100 * expit(self.output):.1f} %", both)
+
         lines = [(first, "start"), *lines, last]
         width = max(len(amount) for amount, _ in lines)
         return "\n".join([head, *(f"  {amount:>{width}}  {text}" for amount, text in lines)])
@@ -319,6 +321,7 @@ class PredictionExplainer:
                 f"predictions of a {type(model).__name__} cannot be explained: "
                 "give a fitted TSENetClassifier or TSENetRegressor"
             )
+
         self.model, self.n = model, n
         self.network = AffineNetwork(model.net_.predictor())
         n_levels = self.network.n_layers - 2
@@ -360,6 +363,7 @@ class PredictionExplainer:
             table = _one_row(counts, model.binary_rule_)
         else:
             table = _one_row(row, model.binary_rule_)
+
         if table.n_rows != 1:
             raise DataError(
                 f"one row can be explained at a time, not {table.n_rows}: give X[i : i + 1]"
@@ -377,10 +381,12 @@ class PredictionExplainer:
                 if of_column[k]:
                     part = FeatureContribution(name, 1.0, float(of_column[k]))
                     features[None, added.size + k] = [part]
+
         for j in strongest(added[:n_words]):
             part = FeatureContribution(self.names[j], float(values[j]), float(added[j]))
             topic = self.topic_of[j]
             features.setdefault((topic, -1 if topic else j), []).append(part)
+
         reasons = [
             Reason(topic, sum(part.contribution for part in parts), tuple(parts))
             for (topic, _), parts in features.items()
@@ -408,6 +414,7 @@ def _topics(model: Any, level: int) -> Sequence[str | None]:
             topic = int(described.parent[topic])
         if topic >= 0:
             found[word] = titles[topic] or None
+
     return found
 
 
@@ -470,11 +477,13 @@ def _question(model: Any, outputs: Floats, target: Any, against: Any) -> _Questi
         other = next(k for k in order if k != chosen)
     else:
         other = _index_of(keys, against, "against")
+
     _check_differ(keys, chosen, other)
     if outputs.size == 1:  # two classes share one output, the log-odds of the second
         weights = np.array([1.0 if chosen else -1.0])
     else:
         weights = np.eye(len(keys))[chosen] - np.eye(len(keys))[other]
+
     shares = float(chances[chosen]), float(chances[other])
     return _Question(str(keys[chosen]), str(keys[other]), weights, 0.0, shares)
 

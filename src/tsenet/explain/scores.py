@@ -122,6 +122,7 @@ def coherence(
             f"a window of {window} words needs the words in order: "
             "pass lists of tokens, or window=None for whole documents"
         )
+
     if occurrences.n_windows == 0:
         raise DataError("the corpus holds no documents")
     occurs = np.isin(np.arange(len(index)), occurrences.word)
@@ -132,6 +133,7 @@ def coherence(
         alone = np.diagonal(joint)
         pairs = npmi(joint, alone, alone)[np.triu_indices(len(words), 1)]
         scores.append(float(pairs.mean()) if pairs.size else np.nan)
+
     missing = tuple(word for word, k in index.items() if not occurs[k])
     known = [score for score in scores if not np.isnan(score)]
     return Coherence(_mean(known), tuple(scores), missing, window)
@@ -216,6 +218,7 @@ def hierarchy_scores(
             scores["npmi_window"] = _mean([score for score in of_level if not np.isnan(score)])
         for name, value in scores.items():
             result[name].append(value)
+
     return dict(result)
 
 
@@ -383,6 +386,7 @@ def _in_documents(
             raise DataError(
                 "each document must be a list of tokens, not a string: split the texts into words"
             )
+
         last = -1
         for last, token in enumerate(tokens):
             number = index.get(token)
@@ -390,7 +394,9 @@ def _in_documents(
                 words.append(number)
                 positions.append(last)
                 documents.append(len(lengths))
+
         lengths.append(last + 1)
+
     order = np.argsort(np.asarray(words), kind="stable")
     word, position, document = (
         np.asarray(part, np.int64)[order] for part in (words, positions, documents)

@@ -67,12 +67,14 @@ class UnitGraph:
         upper = []
         weights = []
         first = 0
+
         for block in net.topology.blocks:
             weight = net.arrays[block.weight]
             layer = self.layers[block.above]
             units = slice(layer.start + block.units.start, layer.start + block.units.stop)
             if block.bias is not None:
                 self.bias[units] = net.arrays[block.bias]
+
             reads, feeds = block.ends()
             lower.append(self.layers[block.below].start + reads)
             upper.append(layer.start + feeds)
@@ -80,6 +82,7 @@ class UnitGraph:
             place = slice(first, first + weight.size)
             self.parts.append(BlockRange(block, place, self.layers[block.below], units))
             first = place.stop
+
         self.lower = np.concatenate(lower)
         self.upper = np.concatenate(upper)
         self.weight = np.concatenate(weights)
@@ -137,6 +140,7 @@ def drop_unused(net: TSENet) -> TSENet:
     links = [np.zeros(layer.n_edges, bool) for layer in net.wiring.layers]
     for stays, link, part in zip(links, link_of_weight, graph.parts, strict=False):
         stays[link[used.weights[part.weights]]] = True
+
     all_weights_used = np.array_equal(used.weights, graph.weight != 0)
     if all_weights_used and used.units.all() and all(part.all() for part in links):
         return net
@@ -147,6 +151,7 @@ def drop_unused(net: TSENet) -> TSENet:
     unit_stays = np.ones(used.units.size, bool)
     for level, stays in zip(levels, latents[1:], strict=True):
         unit_stays[level] = np.repeat(stays, k)
+
     unit_stays[top] = of_top
     weights, biases = (
         np.where(used.weights, graph.weight, 0),
@@ -162,6 +167,7 @@ def drop_unused(net: TSENet) -> TSENet:
         if block.bias is not None:
             dtype = predictor.arrays[block.bias].dtype
             arrays[block.bias] = biases[above][unit_stays[above]].astype(dtype)
+
     options = replace(net.options, feature_units=int(of_top.sum()))
     return TSENet.of_arrays(_smaller(net.wiring, latents, links), options, arrays)
 
@@ -184,6 +190,7 @@ def _smaller(wiring: Wiring, latents: list[Bools], links: list[Bools]) -> Wiring
         below = (np.cumsum(lower) - 1)[old.indices[stays]]
         log_odds = None if old.log_odds is None else old.log_odds[stays]
         layers.append(WiringLayer(start, below, old.from_tree[stays], int(lower.sum()), log_odds))
+
     names = tuple(
         tuple(np.array(level, object)[stays])
         for level, stays in zip(wiring.names, latents, strict=True)

@@ -154,12 +154,14 @@ def _standardise(net: TSENet, inputs: Inputs, sample: NDArray[np.int64], k: int)
     scale = np.divide(
         1.0, np.maximum(deviation, least), out=np.zeros_like(deviation), where=deviation > 1e-9
     )
+
     if not inputs.is_sparse:
         size = np.abs(weight)
         largest = np.zeros(scale.size)
         np.maximum.at(largest, unit, size)
         bound = _MOST * np.median(scale[unit] * size)
         scale = np.where(scale * largest > bound, bound / np.maximum(largest, 1e-300), scale)
+
     weight *= scale[unit].astype(weight.dtype)
     bias[:] = -mean * scale
 
@@ -313,6 +315,7 @@ def _of_sparse_rows(links: Links, below: csr_array, seed: int) -> Float32:
     weight = orthonormal(drawn)
     for _ in range(_ROUNDS):
         weight = orthonormal(_product(links, rows, mean, weight))
+
     spread = inner_products(weight, _product(links, rows, mean, weight))
     variance, vectors = np.linalg.eigh((spread + spread.transpose(0, 2, 1)) / 2)
     vectors *= _is_kept(variance)[:, None, :]

@@ -36,6 +36,7 @@ def rows_forward(rows: Arrays, links: Arrays, weight: Array, bias: Array, out: A
                     unit = _N(k) * _N(latent[e])
                     for j in range(k):
                         sums[unit + _N(j)] += value * weight[e, j]
+
         for i in range(n_units):
             for row in range(n):
                 out[i, first + row] = tile[row, i]
@@ -53,6 +54,7 @@ def rows_backward(rows: Arrays, links: Arrays, delta: Array, gradient: Array) ->
         for i in range(n_units):
             for row in range(n):
                 tile[row, i] = delta[i, first + row]
+
         for row in range(n):
             own = tile[row]
             for p in range(row_start[first + row], row_start[first + row + 1]):
@@ -76,6 +78,7 @@ def units_forward(links: Arrays, weight: Array, bias: Array, below: Array, out: 
             sums, e, stop = out[u * k + j], start[u], start[u + 1]
             for row in range(n_rows):
                 sums[row] = bias[u * k + j]
+
             while e + 4 <= stop:  # each sum is loaded and stored once for four products
                 a, b = below[read[e]], below[read[e + 1]]
                 c, d = below[read[e + 2]], below[read[e + 3]]
@@ -84,6 +87,7 @@ def units_forward(links: Arrays, weight: Array, bias: Array, below: Array, out: 
                 for row in range(n_rows):
                     sums[row] += by_a * a[row] + by_b * b[row] + by_c * c[row] + by_d * d[row]
                 e += 4
+
             while e < stop:
                 a, by_a = below[read[e]], weight[place[e], j]
                 for row in range(n_rows):

@@ -64,6 +64,7 @@ class Predictor:
             raise ValueError(
                 f"rows of {inputs.n_columns} columns for a network of {n_inputs} inputs"
             )
+
         values: Any = inputs.values if rows is None else inputs.values[rows]
         if values.shape[0] <= _FEW_ROWS:
             return [keep(self.layers(values))] if values.shape[0] else []
@@ -110,6 +111,7 @@ class Predictor:
         outputs += self.arrays[f"{output.name}.bias"]
         for block in linear_skip:
             outputs += _product(layers[block.below], self.arrays[block.weight])
+
         return outputs
 
     def _sparse_sums(self, block: Block, below: Any) -> Floats:
@@ -119,6 +121,7 @@ class Predictor:
         bias = self.arrays[f"{block.name}.bias"]
         is_dense = isinstance(below, np.ndarray)
         few = below.shape[0] <= _FEW_ROWS
+
         if few or weight.dtype == np.float64:  # explanations: no kernels are compiled for them
             matrix = self._matrices[block.name]
             if few and not is_dense:
@@ -136,6 +139,7 @@ class Predictor:
         else:
             rows = below.indptr.astype(np.int64), below.indices.astype(np.int32), below.data
             kernels.rows_forward(rows, links.by_input, weight, bias, out)
+
         return out.T
 
     @cached_property

@@ -208,10 +208,12 @@ class _Layer(torch.autograd.Function):
         else:
             ctx.rows = _array(x)
             kernels.units_forward(links.by_latent, weights, biases, ctx.rows, out)
+
         scale = 1.0 if drawn is None else drawn.scale
         if rectify:
             numbers = np.empty((0, 0), np.uint8) if drawn is None else drawn.draw(out.shape)
             kernels.activate(numbers, 0 if drawn is None else drawn.threshold, scale, out)
+
         ctx.scale, ctx.links, ctx.rectify = scale, links, rectify
         found = torch.from_numpy(out)
         ctx.save_for_backward(weight, found)
@@ -227,6 +229,7 @@ class _Layer(torch.autograd.Function):
         if ctx.rectify:
             delta = np.empty(active.shape, active.dtype)
             kernels.activate_backward(ctx.scale, active, _array(grad), delta)
+
         gradient = np.empty(weight.shape, weight.dtype)
         gradient.fill(0)
         moved = None
@@ -237,6 +240,7 @@ class _Layer(torch.autograd.Function):
             moved = np.empty(shape, weight.dtype)
             moved.fill(0)
             kernels.units_backward(links.by_latent, weight, ctx.rows, delta, gradient, moved)
+
         return (
             torch.from_numpy(gradient.reshape(-1)),
             torch.from_numpy(delta).sum(dim=1),

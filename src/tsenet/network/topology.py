@@ -246,6 +246,7 @@ class Topology:
         for level in range(n_levels if options.skip_units else 0):
             self._add(f"skips.{level}", level, features, options.skip_units, first)
             first += options.skip_units
+
         self._add("top", n_levels, features, options.feature_units, first)
 
         self._add("output", features, features + 1, n_outputs)

@@ -56,6 +56,7 @@ class FlatParameters:
         self.weight: dict[str, Floats] = {}
         self.gradient: dict[str, Floats] = {}
         first = 0
+
         for name, size in zip(names, sizes, strict=True):
             parameter = parameters[name]
             place = slice(first, first + size)
@@ -103,10 +104,12 @@ class TrainingPass:
             raise ValueError(
                 f"rows of {rows.shape[1]} columns for a network of {self._topology.layer_sizes[0]} inputs"
             )
+
         weight = self.parameters.weight
         drawn = None
         if generator is not None and self._dropout:
             drawn = DropoutMask(self._dropout, generator)
+
         self._scale = 1.0 if drawn is None else drawn.scale
         self._masks: dict[str, Floats] = {}
         self._n_rows = n_rows = rows.shape[0]
@@ -131,6 +134,7 @@ class TrainingPass:
             else:
                 _dense_sums(self._layers[block.below], weight[block.weight], group)
                 group += weight[f"{block.name}.bias"][:, None]
+
         self._layers.append(self._activate("features", features, drawn))
 
         output, *linear_skip = self._outputs
@@ -138,6 +142,7 @@ class TrainingPass:
         outputs += weight[f"{output.name}.bias"]
         for block in linear_skip:
             outputs += rows @ weight[block.weight]
+
         return outputs
 
     def backward(self, slope: Floats) -> None:

@@ -152,6 +152,7 @@ class TSENet(nn.Module):
         self.output: DenseGroup
         self.linear_skip: nn.Parameter | None
         self.register_parameter("linear_skip", None)
+
         for block in self.topology.blocks:
             group, _, _ = block.name.partition(".")
             if block.sparse is not None:
@@ -162,6 +163,7 @@ class TSENet(nn.Module):
                 self.linear_skip = nn.Parameter(torch.zeros(block.weight_shape))
             else:
                 self.add_module(group, DenseGroup(block.n_inputs, block.n_units))
+
         if seed is not None:
             draw_weights(self, seed)
 
@@ -203,6 +205,7 @@ class TSENet(nn.Module):
         levels: list[torch.Tensor] = []
         for layer in self.layers:
             levels.append(layer(levels[-1] if levels else below, drawn))
+
         if self._skips_are_off():
             n_rows = levels[-1].shape[1]
             groups = [levels[-1].new_zeros(skip.bias.numel(), n_rows) for skip in self.skips]
@@ -210,11 +213,13 @@ class TSENet(nn.Module):
             groups = [
                 skip(level) for skip, level in zip(self.skips, [below, *levels], strict=False)
             ]
+
         sums = torch.cat([*groups, self.top(levels[-1])])
         features = activated(sums, self.options.activation, drawn)
         outputs: torch.Tensor = self.output(features)
         if self.linear_skip is not None:
             outputs = outputs + _linear(below, self.linear_skip)
+
         return [level.t() for level in levels], features.t(), outputs.t()
 
     def _dropout(self) -> DropoutMask | None:
@@ -273,6 +278,7 @@ class TSENet(nn.Module):
             if block.sparse is not None:
                 name = f"level {block.above}"
             sizes[name] = (block.n_inputs, block.n_units, prod(block.weight_shape))
+
         table = pd.DataFrame(sizes, index=["inputs", "units", "links"]).T.rename_axis("layer")
         table["share"] = table["links"] / (table["inputs"] * table["units"]).clip(lower=1)
         biases = table["units"].where(table.index != "linear skip", 0)

@@ -171,6 +171,7 @@ class TopicDescription:
                 coherence=None if np.isnan(coherence) else coherence,
             )
             below[int(self.parent[topic])].append(made)
+
         return largest_first(-1)
 
     # ---- file form: what was measured; names and levels are those of the model
@@ -486,8 +487,10 @@ def describe_tree(
     )
     if rows is None:
         return by_model
+
     if strengths is None:
         strengths = tree_strengths(tree, rows)
+
     return _measured(by_model, tree, rows, strengths)
 
 
@@ -598,6 +601,7 @@ def _words_below(tree: LatentTree) -> _Pairs:
         word, ancestor, chance = word[has_higher], ancestor[has_higher], chance[has_higher]
         chance = np.einsum("wts,ws->wt", tree.cpt[ancestor], chance)
         ancestor = upward[ancestor]
+
     return _Pairs(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 

@@ -141,6 +141,7 @@ class TopicHierarchy:
                 here = proportions(here)
                 most[:, k] = here.max(axis=1)
                 shares[:, members[k]] = here
+
             yield block, shares, most
 
     def strength_blocks(self, rows: BinaryRows) -> Iterator[tuple[sp.csr_array, Floats, Floats]]:
@@ -180,6 +181,7 @@ class TopicHierarchy:
         for level in self.levels[1:]:
             has_children = np.isin(np.arange(into.size), parent[kept])
             kept[level] &= has_children[level]
+
         number = np.where(kept, np.cumsum(kept) - 1, -1)
         onto = sp.csr_array(
             (kept[into].astype(np.float64), (np.arange(into.size), np.maximum(number[into], 0)))
@@ -244,10 +246,12 @@ class TopicHierarchy:
         values = (stored[name] for name in ("weight", "parent", "usual", "kinship"))
         weight, parent, usual, kinship = values
         hierarchy = cls(weight, counts, parent, usual, sizes, kinship)
+
         for lower, upper in pairwise([*hierarchy.levels, slice(0, 0)]):
             above = hierarchy.parent[lower][hierarchy.parent[lower] >= 0]
             if ((above < upper.start) | (above >= upper.stop)).any():
                 raise ValueError("the parent of a topic is not one level up")
+
         return hierarchy
 
     # ---- the same as a latent tree
@@ -275,6 +279,7 @@ class TopicHierarchy:
         tops = self.levels[-1]
         together = np.zeros((self.sizes[-1], self.sizes[-1]))
         below = np.flatnonzero(self.parent >= 0)
+
         for block, _, strength in self.strength_blocks(rows):
             present = (strength >= PRESENT).astype(np.float64)
             on[n_words:] += present.sum(axis=0)
@@ -285,6 +290,7 @@ class TopicHierarchy:
             with_parent[:n_words] += np.bincount(block.indices, both, n_words)
             pairs = present[:, below] * present[:, self.parent[below]]
             with_parent[n_words + below] += pairs.sum(axis=0)
+
         n_rows = rows.n_rows
         top_nodes = slice(n_words + tops.start, level.size)
         rate = on[top_nodes] / n_rows

@@ -59,11 +59,13 @@ def divide_words(
             for a in range(n_active):
                 total[active[a]] = 0.0
                 mixture[active[a]] /= size[active[a]]
+
             for e in range(first, last):
                 word = rows.items[e]
                 norm = 0.0
                 for a in range(n_active):
                     norm += mixture[active[a]] * (counts[word, active[a]] + background[word])
+
                 if norm <= 0.0:
                     continue
                 scale = weight[word] / norm
@@ -78,6 +80,7 @@ def divide_words(
             for a in range(n_active):
                 if total[active[a]] > total[best]:
                     best = active[a]
+
             n_left = 0
             for a in range(n_active):
                 k = active[a]
@@ -87,6 +90,7 @@ def divide_words(
                     n_left += 1
                 else:
                     mixture[k] = 0.0
+
             n_active = n_left
 
         for a in range(n_active):

@@ -49,6 +49,7 @@ def log_likelihood(hierarchy: TopicHierarchy, word_share: Floats, rows: BinaryRo
         rest = 1.0 - amount.sum(axis=1)
         total += float(np.log(of_topics + rest[words.row] * background[words.col]).sum())
         start += block.shape[0]
+
     return float(total / asked.nnz)
 
 

@@ -73,9 +73,11 @@ def to_markdown(topics: Iterable[Topic] | TopicView, *, ungrouped: Sequence[str]
     shown, folded = view.topics, view.folded
     for topic in shown:
         _append_markdown(topic, 0, lines)
+
     if not shown:
         none = "all topics are folded away" if folded else "the tree has no latent variables"
         lines.append(f"No topics: {none}.")
+
     if folded:
         counts = Counter(reason for _, reason in folded)
         reasons = "; ".join(f"{counts[reason]} {reason}" for reason in sorted(counts))
@@ -83,6 +85,7 @@ def to_markdown(topics: Iterable[Topic] | TopicView, *, ungrouped: Sequence[str]
             "",
             f"{len(folded)} of {len(folded) + len(list(every_topic(shown)))} topics are folded away: {reasons}.",
         ]
+
     if len(ungrouped):
         words = ", ".join(_escape(word) for word in ungrouped[:_LISTED])
         more = len(ungrouped) - _LISTED
@@ -93,6 +96,7 @@ def to_markdown(topics: Iterable[Topic] | TopicView, *, ungrouped: Sequence[str]
             f"{len(ungrouped)} words are in no topic: {words}"
             + (f", and {more} more." if more > 0 else "."),
         ]
+
     return "\n".join(lines) + "\n"
 
 
@@ -139,6 +143,7 @@ def to_text(topics: Iterable[Topic], max_lines: int | None = None) -> str:
     n_more = len(every) - len(lines)
     if n_more:
         lines.append(f"and {n_more:,} more")
+
     return "\n".join(lines)
 
 

@@ -145,6 +145,7 @@ class Mixture:
                 if influence[group[0]] * (1.0 - nearest[group[0]]) <= 0.0:
                     break  # every word is in a topic
                 first = ties[group].toarray()[0]
+
             alike.append(ties @ first)  # (V,) cosines
             alike[-1][group] = 1.0
             nearest = np.maximum(nearest, alike[-1])
@@ -198,6 +199,7 @@ class Mixture:
             counts = self.passes(counts, SETTINGS.passes_between, sparsity)
             if self._largest(counts, n_topics).shape[1] == n_topics:
                 return counts
+
         raise DataError(
             f"{n_topics} topics were asked for, but these {self.rows.n_rows:,} documents, in which "
             f"{self.ties.n_tied:,} words occur together with others, have only {counts.shape[1]}: ask for fewer, or "

@@ -87,8 +87,10 @@ class _Found:
         nearest = cosine.argmax(axis=1)
         within = np.array([self.lift(k, k) for k in range(into.size)])
         score = np.array([self._coherence(words) for words in self.words])
-        least = max(_FEWEST, SETTINGS.share * self.n_documents)
-        score[self.n_main < least] = -1.0
+        # a small topic is junk too, unless it has nothing in common with any other
+        is_small = self.n_main < SETTINGS.share * self.n_documents
+        is_akin = cosine.max(axis=1) > SETTINGS.kinship
+        score[(is_small & is_akin) | (self.n_main < _FEWEST)] = -1.0
         is_free = np.ones(into.size, bool)
 
         for a in np.lexsort((-cosine[into, nearest], score)).tolist():
@@ -101,6 +103,7 @@ class _Found:
             if is_one:
                 into[max(a, b)] = min(a, b)
                 is_free[[a, b]] = False
+
         return into
 
     def _words_of_both(self, first: int, second: int) -> Ints:

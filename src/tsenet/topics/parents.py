@@ -89,6 +89,7 @@ def joined(
         n_groups = min(max(size, len(of_seeds)), len(profile))
         group = cut_tree(ward(profile), n_groups)[:, 0] if len(profile) > 1 else np.zeros(1, int)
         group = group.astype(np.int64)
+
         if may_be_alone and not of_seeds:
             group = _of_clear_parents(profile, group)
             n_groups = int(group.max()) + 1
@@ -137,16 +138,20 @@ def _kinship(profile: Floats, group: Ints, n_groups: int) -> Floats:
 
 def _of_clear_parents(profile: Floats, group: Ints) -> Ints:
     """The group that each topic is most akin to, −1 if to none clearly; each group has two or more topics: (K,)."""
+    first = _kinship(profile, group, int(group.max()) + 1)
+    usual = float(np.median(first[np.arange(group.size), group]))
+    least = max(SETTINGS.kinship, SETTINGS.share_of_kinship * usual)
     for _ in range(_MOVES):
         kinship = _kinship(profile, group, int(group.max()) + 1)
         best = kinship.argmax(axis=1)
-        best[kinship.max(axis=1) <= SETTINGS.kinship] = -1
+        best[kinship.max(axis=1) <= least] = -1
         n_members = np.bincount(best[best >= 0], minlength=kinship.shape[1])
         number = np.where(n_members >= 2, np.cumsum(n_members >= 2) - 1, -1)
         moved = np.where(best >= 0, number[best], -1)
         if np.array_equal(moved, group) or moved.max() < 0:
             return moved
         group = moved
+
     return group
 
 

@@ -57,6 +57,7 @@ def tree_strengths(tree: LatentTree, rows: BinaryRows, progress: Progress | None
 
         parts.append(sp.csr_array(np.where(has_word & (on >= PRESENT), on, 0.0)))
         progress.advance()
+
     progress.finish()
     return sp.csr_array(sp.vstack(parts))
 

@@ -61,6 +61,10 @@ class TopicSettings:
         A topic has a parent if the cosine of its profile with that of the others below this parent is larger. Of
         unrelated planted subjects it is at most .12; in an encyclopedia, of films below schools, it is .08, of species
         of plants and of animals .28.
+    share_of_kinship : float
+        And larger than this share of the median in the corpus, which is .2 among titles of questions and .5 among
+        newsgroups. At 0, newsgroups have space below cars and questions have religion below business: NMI of the top
+        is .55, not .57, on newsgroups and .64, not .71, in an encyclopedia. From .7, planted themes are missed.
     most_entries : int
         Words of documents that topics are learned from. More change nothing that was measured.
     """
@@ -88,6 +92,7 @@ class TopicSettings:
     largest_top: int = 20
     least_top: int = 6
     kinship: float = 0.13
+    share_of_kinship: float = 0.65
     most_entries: int = 1_000_000
 
 

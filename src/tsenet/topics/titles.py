@@ -82,6 +82,7 @@ def titles(
         chosen = title_words([vocabulary[word] for word in shown], outside, adds)
         kept = set(of_topic[of_topic >= 0].tolist())
         found.append(_shown(shown[chosen].tolist(), kept, vocabulary, phrases_of))
+
     return tuple(found)
 
 
@@ -162,6 +163,7 @@ def count_phrases(
     for words in texts:
         ids.extend(column.get(word, -1) for word in words)
         ids.append(-1)  # no phrase goes on in the next text
+
     word = np.array(ids, np.int64)
     n_occurrences = np.bincount(word[word >= 0], minlength=len(column))
 
@@ -218,4 +220,5 @@ def _shown(
         _, phrase = max(free, default=(0, (word,)))
         parts.append(" ".join(vocabulary[k] for k in phrase))
         used.update(phrase)
+
     return ", ".join(parts)

@@ -177,11 +177,13 @@ def view_topics(
                 reason = "fewer than two words"
             elif low and topic.level == 1:
                 reason = "its words hardly occur together"
+
             if reason and topic.name not in keep:
                 folded.append((replace(topic, children=()), reason))
                 found += below
             else:
                 found.append(replace(topic, children=below))
+
         return found
 
     # Those of the highest level first, so that topics that moved up come last.
@@ -232,6 +234,7 @@ def choose_topics(topics: Sequence[Topic], n_topics: int) -> list[Topic]:
             break
         split = max(open_, key=gain)
         chosen = [t for t in chosen if t is not split] + list(split.children)
+
     chosen += [topic for topic in best if topic.level < top][: n_topics - len(chosen)]
     position = {topic.name: k for k, topic in enumerate(every_topic(topics))}
     return sorted(chosen, key=lambda topic: position[topic.name])

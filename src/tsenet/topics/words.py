@@ -100,6 +100,7 @@ def rank_words(
             above = words[hierarchy.ancestors(topic), :n_shown]  # (levels above, W)
             if not are_short:
                 own[above[above >= 0]] = 0.0
+
             parent = above[0][above[0] >= 0] if len(above) else np.empty(0, np.int64)
 
             best = _candidates(own, of_topic, n_words)
@@ -111,6 +112,7 @@ def rank_words(
 
             words[topic, : best.size] = best
             score[topic, : best.size] = value
+
     return words, score
 
 
@@ -178,6 +180,7 @@ def _with_coherence(
         if parent.size:
             fit = (fit + above.mean(axis=1)) / 2
         best = value * np.exp(_COHERENCE * fit)
+
     return best
 
 

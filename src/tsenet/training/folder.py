@@ -83,6 +83,7 @@ class FolderRows:
         share = min(_VALIDATION_SHARE, _VALIDATION_ROWS / n_rows)
         if known.sum() < _MIN_ROWS:
             share = 0.0
+
         held_out = np.zeros(n_rows, bool)
         n_with = np.zeros(folder.n_columns, np.int64)
         held, sample = [], []
@@ -96,8 +97,10 @@ class FolderRows:
             sampled = row_draws(counts, sample_seed) < _SAMPLE_ROWS / n_rows
             sample.append(counts[np.flatnonzero(sampled)])
             report.advance(1)
+
         if not (known & ~held_out).any():  # all of them duplicates
             held_out[:] = False
+
         self._known = known & ~held_out
         self.n_rows = int(self._known.sum())
         report.finish(f"{n_rows:,} rows, {self.n_rows:,} to train on")
@@ -106,6 +109,7 @@ class FolderRows:
         self.sample = self._table(found[canonical_order(found)])
         self.inputs = self._inputs_of(self.sample)
         self.validation = None
+
         if held_out.any():
             inputs = self._inputs_of(self._table(sp.vstack(held, format="csr")))
             own = None if weights is None else weights[held_out]
@@ -136,8 +140,10 @@ class FolderRows:
                         rows.append(self._inputs_of(self._table(counts)).values)
                         read.append(part.start + chosen)
                         n_read += chosen.size
+
                 values, numbers = sp.vstack(rows, format="csr"), np.concatenate(read)
                 inputs, order = Inputs(values), rng.permutation(n_read)
+
             batch, order = order[: stop - start], order[stop - start :]
             own = numbers[batch]
             weights = None if self._weights is None else self._weights[own]

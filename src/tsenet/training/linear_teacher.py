@@ -172,6 +172,7 @@ def fit_linear(
     first = np.zeros(cut + loss.n_outputs)
     if start is not None:
         first = np.concatenate([start.weight.ravel(), start.bias])
+
     found = minimize(value, first, jac=True, method="L-BFGS-B", options=_LBFGS)
     return Linear(found.x[:cut].reshape(shape), found.x[cut:])
 
@@ -386,21 +387,25 @@ class _Fit:
         if embeddings is not None:  # their mean says nothing about classes
             self.mean = embeddings.mean(axis=0)
             self.sources.append(embeddings - self.mean)
+
         self.bag = self.loss.has_classes and is_bag(labelled.inputs.values)
         rng = np.random.default_rng(seed)
         chosen = np.arange(labelled.n_rows)
         if chosen.size > SETTINGS.max_fitted:
             folds = stratified_folds(labelled, loss, -(-chosen.size // SETTINGS.max_fitted), rng)
             chosen = chosen[folds == 0]
+
         self.fitted = labelled.take(chosen)
         n_folds = max(SETTINGS.folds, -(-chosen.size // SETTINGS.max_held_out))
         self.fold = stratified_folds(self.fitted, loss, n_folds, rng)
         if chosen.size > 2 * SETTINGS.max_held_out:  # with many rows one fold is enough
             self.fold[self.fold > 0] = -1
+
         classes = self.fitted.targets
         for k in range(int(self.fold.max()) + 1 if self.loss.has_classes else 0):
             held = self.fold == k  # nobody can tell a class of which all rows are held out
             self.fold[held & ~np.isin(classes, classes[~held])] = -1
+
         self.held = self.fitted.take(np.flatnonzero(self.fold >= 0))
         self.fold_of_all = np.full(labelled.n_rows, -1)
         self.fold_of_all[chosen] = self.fold
@@ -416,20 +421,24 @@ class _Fit:
             )
             directions = found.T.astype(np.float64)  # (D, 100)
             parts.append(self._cross_validated(x @ directions).along(directions))
+
         more = [*parts]
         for vectors in embeddings:
             part = self._cross_validated(vectors[self.fitted.rows])
             more.append(part._replace(source=_EMBEDDINGS))
             if unsupervised:
                 more.append(self._refined(ClassMeansEM(vectors), _EMBEDDINGS, more))
+
         if unsupervised:
             bayes = NaiveBayesEM(values)
             parts.append(self._refined(bayes, _INPUT, parts))
             if embeddings:
                 more.append(self._refined(bayes, _INPUT, more))
+
         share = self._blend(parts)
         if embeddings:
             parts, share = self._with_embeddings(parts, share, more)
+
         model, *others = self._sums(parts, share, -1)
         return LinearTeacher(
             model,
@@ -507,6 +516,7 @@ class _Fit:
         if not held.n_rows:
             model = fit(everything, SETTINGS.unchecked_penalty * length, None)
             return _Part([model], np.empty((0, self.loss.n_outputs)))
+
         for factor in SETTINGS.penalties:
             fits = [fit(fold != k, factor * length, models[k]) for k in folds]
             part = _Part(fits, self._held_out(fits, rows))
@@ -515,6 +525,7 @@ class _Fit:
             if len(tried) > 1 and tried[-1][2].mean() >= tried[-2][2].mean():
                 break
             models = [*fits]
+
         best = min((losses for *_, losses in tried), key=np.mean)
         exact = isinstance(self.loss, RegressionLoss)
         bound = best.mean() + (0.0 if exact else standard_error(best))
@@ -558,6 +569,7 @@ class _Fit:
                 weight, bias = by_class
                 by_class = Linear(weight[:, 1:] - weight[:, :1], bias[1:] - bias[:1])
             found.append(by_class)
+
         held_out = self._held_out(found, self.sources[source][fitted.rows])
         return _Part(found, held_out, source)
 

@@ -142,6 +142,7 @@ class Engine:
             gradients = [*self._gradients]
             if self._pass.skips_are_off:
                 gradients[1] = None
+
         take_adam_step(self._weights, gradients, self.adam, learning_rate)
         return loss
 
@@ -262,15 +263,20 @@ def train(
                 logger.warning("%s. The best weights so far are kept", error)
                 stopped = "diverged"
                 break
+
             validated = None if validation is None else _validate(engine, validation, score)
             history = history.after_epoch(loss, validated, rate, time.perf_counter() - began)
             if history.best_epoch == history.n_epochs - 1:
                 best = deepcopy(engine.net.state_dict())
+
             logger.info("%s", history)
+
         if best is not None:
             engine.net.load_state_dict(best)
+
         history = replace(history, stopped=stopped)
         report.finish(str(history))
+
     return history
 
 
@@ -295,11 +301,14 @@ def _epoch(
                 f"the loss became {loss} in epoch {epoch + 1}: lower the learning rate "
                 f"({rate:g}), or scale the columns of the data to similar sizes"
             )
+
         if after_step is not None:
             after_step()
+
         loss_sum += loss * batch.n_rows
         n_rows += batch.n_rows
         report.advance(1, f"epoch {epoch + 1}/{options.max_epochs}, loss {loss:.4g}{score}")
+
     return loss_sum / n_rows, rate
 
 

@@ -59,6 +59,7 @@ class _EntryLoss(Loss):
             losses, slope = self._entries(outputs, column)
             n_targets = max(column.size, 1)
             return float(losses.sum()) / n_targets, np.asarray(slope / n_targets, outputs.dtype)
+
         weight = known if weights is None else known * weights.reshape(len(weights), -1)
         total = float(weight.sum()) or 1.0
         losses, slope = self._entries(outputs, np.where(known, column, 0.0))
@@ -128,8 +129,10 @@ class MulticlassLoss(Loss):
             share = np.asarray(targets == numbers, outputs.dtype)
         else:
             share = np.ascontiguousarray(targets.T)
+
         if weights is not None:
             share = share * weights
+
         of_row = share.sum(axis=0)
         total = float(of_row.sum()) or 1.0
         below = np.ascontiguousarray(outputs.T)

@@ -69,12 +69,14 @@ def remove_weakest(net: TSENet, inputs: Inputs, n_parameters: int) -> None:
     rank = np.empty(strength.size, np.int64)
     rank[np.argsort(-strength, kind="stable")] = np.arange(strength.size)
     enough, too_many = 0, strength.size + 1  # what is used grows with what is kept
+
     while too_many - enough > 1:
         middle = (enough + too_many) // 2
         if graph.n_parameters((rank < middle) & present) <= n_parameters:
             enough = middle
         else:
             too_many = middle
+
     for part in graph.parts:
         weight = predictor.arrays[part.block.weight].reshape(-1)
         weight[rank[part.weights] >= enough] = 0.0

@@ -238,6 +238,7 @@ class Recipe:
         steps = min(SETTINGS.steps, SETTINGS.rows_seen // batch_size)
         if dropped and not sparse:
             steps = SETTINGS.steps_with_input_dropout
+
         enough = max(
             SETTINGS.epochs_sparse if sparse else SETTINGS.epochs_dense, -(-steps // n_batches)
         )
@@ -374,6 +375,7 @@ class Trainer:
         device = self.recipe.device
         if device == "auto":
             device = "cuda" if torch.cuda.is_available() else "cpu"
+
         engine = Engine(
             net,
             self.loss,
@@ -465,6 +467,7 @@ class NetworkFit(Trainer):
         softness = 1.0 if isinstance(self.loss, RegressionLoss) else SETTINGS.softness
         soft = softness * teacher.outputs
         trained = self._train(self._pseudo_labelled(soft, fresh))
+
         if self.recipe.linear_skip:
             skip = teacher.model.scaled(softness)
             is_words = self.loss.has_classes and is_bag(self.inputs.values)
@@ -474,6 +477,7 @@ class NetworkFit(Trainer):
                 skip = fit_student(self._pseudo_labelled(mean, fresh), self.loss)
             part = teacher.of_embeddings and teacher.of_embeddings.scaled(softness)
             trained = self._with_linear_skip(trained, skip, _EQUAL_SHARES, part)
+
         if fresh.size:
             n_labels = self.labelled.n_rows
             confident = n_labels / (n_labels + SETTINGS.doubt) * teacher.outputs[fresh]
@@ -482,6 +486,7 @@ class NetworkFit(Trainer):
                 assert self.embeddings is not None
                 answers = answers + trained.of_embeddings(self.embeddings[fresh])
             trained = _scaled(trained, match_confidence(confident, answers, self.loss))
+
         return replace(trained, held_out=self._held_out(teacher, softness, fresh))
 
     def _held_out(self, teacher: LinearTeacher, softness: float, fresh: Ints) -> HeldOut | None:
@@ -504,6 +509,7 @@ class NetworkFit(Trainer):
             taught = fitter._pseudo_labelled(softness * teacher.without(k), left_out)
             student = fit_student(taught, self.loss)
             outputs[is_held] = student(self.inputs.values[labelled.rows[is_held]])
+
         return HeldOut(held, outputs[fold >= 0], "student", share)
 
     def _fresh_rows(self) -> Ints:
@@ -521,6 +527,7 @@ class NetworkFit(Trainer):
         targets, known = self.loss.soft_targets(outputs), labelled.targets
         if isinstance(self.loss, MulticlassLoss):
             known = np.eye(self.loss.n_outputs)[known]
+
         guessed = targets[labelled.rows]
         known = known.reshape(guessed.shape)
         targets[labelled.rows] = np.where(np.isnan(known), guessed, known)
@@ -529,6 +536,7 @@ class NetworkFit(Trainer):
             mean = labelled.weights.mean(axis=0)
             weights = np.broadcast_to(mean, (n_rows, *mean.shape)).copy()
             weights[labelled.rows] = labelled.weights
+
         taught = np.setdiff1d(np.arange(n_rows), fresh)
         return Examples(self.inputs, np.arange(n_rows), targets, weights).take(taught)
 
@@ -544,9 +552,11 @@ class NetworkFit(Trainer):
         teacher = fit_linear_teacher(*shared, embeddings=vectors)
         by_network = np.empty((labelled.n_rows, self.loss.n_outputs))
         folds = np.unique(teacher.fold[teacher.fold >= 0])[: SETTINGS.max_folds]
+
         if not folds.size:  # one row of each class
             trained, share = self._train(labelled), _EQUAL_SHARES
             return self._with_linear_skip(trained, teacher.model, share, teacher.of_embeddings)
+
         for k in folds:
             unseen = teacher.fold == k
             trained = self._train(labelled.take(~unseen), labelled.take(unseen))
@@ -554,17 +564,20 @@ class NetworkFit(Trainer):
             compared = (teacher.fold >= 0) & (teacher.fold <= k)
             if np.count_nonzero(compared) >= SETTINGS.enough_held_out:
                 break
+
         held, by_network = labelled.take(compared), by_network[compared]
         by_teacher = teacher.held_out[compared[teacher.fold >= 0]]
         share = self._blend(by_teacher, by_network, held)
         if np.mean(unseen) > SETTINGS.small_fold:
             trained = self._train_longer(trained)
+
         if share[0] > 0.0 or self.keep_embeddings:
             part = teacher.of_embeddings
             trained = self._with_linear_skip(trained, teacher.model, share, part)
         elif self.loss.has_classes:
             factor = float(np.clip(share[1], 1 / SETTINGS.max_rescaling, SETTINGS.max_rescaling))
             trained = _scaled(trained, factor)
+
         blended = share[0] * by_teacher + share[1] * by_network
         return replace(trained, held_out=HeldOut(held, blended, "network"))
 

@@ -122,10 +122,12 @@ def r2_of_draws(true: Floats, found: Floats, draws: NDArray[np.int64]) -> Floats
         with np.errstate(divide="ignore", invalid="ignore"):
             spread = square - total**2 / n_known
             score = 1 - missed / spread
+
         varies = spread > 1e-12 * square
         constant = np.where(missed == 0, 1.0, 0.0)  # as scikit-learn has it
         score = np.where(varies, score, constant)
         columns.append(np.where(n_known < 2, np.nan, score))
+
     table = np.array(columns)  # (C, draws)
     n_defined = np.count_nonzero(~np.isnan(table), axis=0)
     mean: Floats = np.nansum(table, axis=0) / np.where(n_defined, n_defined, np.nan)
@@ -220,6 +222,7 @@ def cross_validated_score(targets: Targets, held: HeldOut) -> CrossValidatedScor
         return CrossValidatedScore(
             "r2", value, float(low), float(high), n, held.scored, held.unseen_share
         )
+
     score = score_of("accuracy", targets)
     assert score is not None
     value = score(rows._replace(weights=None), outputs)

@@ -131,6 +131,7 @@ class ClassTargets(Targets):
         """Weights (N,) of the rows' classes."""
         if class_weight is None:
             return None
+
         if isinstance(class_weight, dict):
             without = [k for k in class_weight if k not in self.classes.tolist()]
             if without:
@@ -138,6 +139,7 @@ class ClassTargets(Targets):
                     f"class_weight names classes of which no row has the label: {without}. Label at least one row of "
                     "each, or leave them out"
                 )
+
         present = np.unique(encoded[encoded >= 0])  # a class without rows has no weight to balance
         weights = np.ones(self.classes.size)
         weights[present] = compute_class_weight(
@@ -177,6 +179,7 @@ class MultilabelTargets(Targets):
         """Weights (N, C) of the absence or presence of each label."""
         if class_weight is None:
             return None
+
         if isinstance(class_weight, str):
             if class_weight != "balanced":
                 raise ValueError(
@@ -188,6 +191,7 @@ class MultilabelTargets(Targets):
             single = isinstance(class_weight, dict)
             each = [class_weight] * self.n_labels if single else list(class_weight)
             absent, present = (np.array([w.get(k, 1.0) for w in each]) for k in (0, 1))
+
         return np.asarray(np.where(encoded > 0.5, present, absent))
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -361,10 +365,12 @@ def warn_of_quantity(given: ParsedTargets) -> None:
     classes = np.unique(y)
     if classes.size <= max(_MANY_CLASSES, y.size // 2):
         return
+
     try:
         classes.astype(np.float64)
     except ValueError:  # names
         return
+
     warnings.warn(
         f"y holds {classes.size:,} different numbers in {y.size:,} rows, each learned as a class of its own. If they "
         "are a quantity, fit TSENetRegressor (tsenet fit: --task regression)",
@@ -383,6 +389,7 @@ def _array_of(y: Any) -> NDArray[Any]:
     """
     if sp.issparse(y):
         return np.asarray(canonical_csr(y).toarray())
+
     if isinstance(y, np.ma.MaskedArray):
         given: NDArray[Any] = y.data.astype(object)
         given[np.ma.getmaskarray(y)] = None
@@ -393,19 +400,23 @@ def _array_of(y: Any) -> NDArray[Any]:
             raise DataError(
                 "the rows of y have different lengths: y must hold one target for each row, or as many for each"
             ) from error
+
     if given.ndim not in (1, 2):
         raise DataError(
             f"y must hold a target for each row, (N,), or several, (N, C), but has the shape {given.shape}"
         )
+
     if given.dtype.kind == "U" and isinstance(y, list | tuple):
         objects = np.array(y, dtype=object)  # among strings, NumPy turns NaN into the text "nan"
         if not all(isinstance(value, str) for value in objects.flat):
             given = objects
+
     if given.dtype.kind not in "biufUO":
         held = _KINDS_REFUSED.get(given.dtype.kind, f"values of type {given.dtype}")
         raise DataError(
             f"y holds {held}: make them numbers, or for a classifier texts, as y.astype(str) does"
         )
+
     return given
 
 
@@ -430,6 +441,7 @@ def _classes(given: NDArray[Any], missing: NDArray[np.bool_]) -> ParsedTargets:
             DataConversionWarning,
             stacklevel=5,  # where fit() was called
         )
+
     given = given.ravel()
     known = ~missing.ravel()
     if not known.size:
@@ -450,6 +462,7 @@ def _classes(given: NDArray[Any], missing: NDArray[np.bool_]) -> ParsedTargets:
     elif values.dtype.kind in "OU":
         for value in values[[has_surrogate(str(value)) for value in values]]:
             raise DataError(f"y {surrogate_in(value)}")
+
     if known.all():
         return ParsedTargets(values, known)
     filled = np.full(known.size, values[0], dtype=values.dtype)
@@ -462,18 +475,21 @@ def _one_kind(values: NDArray[Any]) -> NDArray[Any]:
     n_texts = sum(isinstance(value, str) for value in values)
     if n_texts == values.size:
         return values
+
     if n_texts:
         text = next(value for value in values if isinstance(value, str))
         other = next(value for value in values if not isinstance(value, str))
         raise DataError(
             f"y mixes texts and other values, such as {text!r} and {other!r}: make them all texts, or all numbers"
         )
+
     for value in values:
         if not isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
             raise DataError(
                 f"Unknown label type: y must hold texts, numbers or booleans, but holds {quoted(value)} of the type "
                 f"{type(value).__name__}"
             )
+
     plain = np.array(values.tolist())
     if plain.dtype.kind not in "biuf":
         raise DataError("y holds whole numbers of more than 64 bits: give the classes as texts")
@@ -539,10 +555,12 @@ def targets_from_parts(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) ->
         if classes.ndim != 1 or classes.size < 2 or not (classes[:-1] < classes[1:]).all():
             raise ValueError("classes must be two or more, sorted and different")
         return ClassTargets(classes)
+
     if kind == "labels":
         if not isinstance(meta["n_labels"], int) or meta["n_labels"] < 1:
             raise ValueError(f"the number of labels is {meta['n_labels']!r}")
         return MultilabelTargets(meta["n_labels"])
+
     if kind == "values":
         shift, scale = arrays["shift"], arrays["scale"]
         if (
@@ -555,6 +573,7 @@ def targets_from_parts(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) ->
         ):
             raise ValueError("shift and scale of the targets must be finite, a scale positive")
         return RegressionTargets(bool(meta["one_target"]), shift, scale)
+
     raise ValueError(f"targets of the kind {kind!r} are unknown")
 
 

@@ -307,6 +307,52 @@ class TestComputedBefore:
             assert flat == whole[tree().latent_names.index(name)]
 
 
+class TestKinship:
+    """How strongly topics are tied to their parents: for models that tell it."""
+
+    def test_is_that_of_the_table_of_topics(self, network: Payload, topics: Payload) -> None:
+        texts, _ = documents()
+        model = tsenet.TopicModel(levels=(2, 5), random_state=0).fit(texts)
+        kinship = model._hierarchy.kinship
+        payload = report_payload(
+            *(model, None),
+            description=model._description,
+            topics=model.view_.topics,
+            kinship=kinship,
+        )
+        n_inputs = payload["layers"][0]
+        found = dict(zip(payload["names"][n_inputs:], payload["units"]["kinship"], strict=True))
+        table_of_topics = model.topics_.set_index("id")
+        has_parent = table_of_topics["parent"].notna()
+        assert has_parent.any()
+        assert not has_parent.all()
+        for name, value in found.items():
+            if has_parent[name]:
+                assert value == pytest.approx(table_of_topics["kinship"][name], rel=5e-3)
+            else:
+                assert value is None
+        assert network["units"]["kinship"] == topics["units"]["kinship"] == []
+
+    def test_is_not_that_with_a_parent_that_is_not_the_own(self) -> None:
+        whole = topic_tree(tree(), table())
+        nested = next(topic for topic in whole if topic.children)
+        child = nested.children[0]
+        alone = [*(topic for topic in whole if topic is not nested), child]
+        payload = report_payload(tree(), topics=alone, kinship=np.full(tree().n_latents, 0.5))
+        number = {name: k for k, name in enumerate(payload["names"][payload["layers"][0] :])}
+        assert payload["units"]["kinship"][number[child.name]] is None
+
+    def test_must_have_a_finite_number_for_each_topic(self) -> None:
+        with pytest.raises(DataError, match="kinship must have a number for each"):
+            report_payload(tree(), kinship=[0.5])
+        values = np.full(tree().n_latents, 0.5)
+        values[1] = np.nan
+        with pytest.raises(DataError, match="kinship must be finite: it is not for topic 1"):
+            report_payload(tree(), kinship=values)
+        with pytest.raises(DataError, match="kinship is that of topics"):
+            report_payload(classifier(), kinship=values)
+
+
 class TestRefusals:
     def test_lengths_must_agree(self) -> None:
         texts, subjects = documents()

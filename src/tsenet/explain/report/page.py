@@ -52,13 +52,14 @@ def write_report(
         - ``topics``, sequence of Topic: those of them to show, nested; all by default.
         - ``strengths``, csr_array (N, L): of the topics in the rows, at least .5 where one is present; by
           default the probabilities of the tree's latents.
+        - ``kinship``, array (L,): how strongly each topic is tied to its parent; weak ties are drawn dashed.
         - ``progress``, bool, Progress or callable: True draws a bar, a callable gets ``(stage, done, total)``.
 
     Raises
     ------
     DataError
-        If rows, texts and the rest do not have the same length, texts or ``along`` come without rows, or a number is
-        below 1.
+        If rows, texts and the rest do not have the same length, texts or ``along`` come without rows, ``kinship`` has
+        not one finite number for each topic, or a number is below 1.
 
     Examples
     --------

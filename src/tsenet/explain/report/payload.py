@@ -7,7 +7,8 @@ The payload is a dict with these entries, in camel case as JavaScript has them; 
 - ``layers`` (sizes, inputs first), ``names``, ``parent``, ``strength``, ``strengthKind``, ``links``: the nodes and
   links (:class:`tsenet.explain.report.views.Graph`)
 - ``nRows``: number of rows
-- ``units``: label, share, coherence and features of each unit, as the tree or the wiring has them
+- ``units``: label, share, coherence, kinship with the parent and features of each unit, as the tree or the wiring has
+  them
 - ``trained``: label, active, mean and features of each unit, as the rows activate the trained network
 - ``rows``: the most active rows of each unit as flat pairs of row and activation (``of``), and by row number ``texts``,
   ``truth`` and ``predicted``
@@ -74,6 +75,7 @@ class _Request:
     n_features: int
     n_rows: int
     words: bool | None
+    kinship: Any = None
 
     @property
     def source(self) -> dict[str, Any]:
@@ -92,6 +94,7 @@ def report_payload(
     description: TopicDescription | None = None,
     topics: Sequence[Topic] | None = None,
     strengths: Any = None,
+    kinship: Any = None,
     title: str | None = None,
     n_features: int = 10,
     n_rows: int = 5,
@@ -111,6 +114,7 @@ def report_payload(
     description : TopicDescription, optional
     topics : sequence of Topic, optional
     strengths : csr_array (N, L), optional
+    kinship : array-like (L,), optional
     title : str, optional
     n_features : int, default=10
     n_rows : int, default=5
@@ -125,8 +129,8 @@ def report_payload(
     Raises
     ------
     DataError
-        If rows, texts and the rest do not have the same length, texts or ``along`` come without rows, or a number is
-        below 1.
+        If rows, texts and the rest do not have the same length, texts or ``along`` come without rows, ``kinship`` has
+        not one finite number for each topic, or a number is below 1.
 
     Examples
     --------
@@ -153,7 +157,9 @@ def report_payload(
         if n_values != table.n_rows:
             raise DataError(f"X has {table.n_rows} rows, but {name} has {n_values}")
     bins = None if along is None else bins_of(list(along))
-    request = _Request(model, table, y, texts, bins, along_name, title, n_features, n_rows, words)
+    request = _Request(
+        model, table, y, texts, bins, along_name, title, n_features, n_rows, words, kinship
+    )
     with as_progress(progress) as report:
         if is_network(model):
             return _network_payload(request, report)
@@ -184,6 +190,9 @@ def _topics_payload(
     payload = _common(request, graph, "topic")
     ids = graph.names[graph.n_inputs :]
     payload["units"] = views.topic_units(described, topics, ids, request.n_features)
+    if request.kinship is not None:
+        kinship = _checked_kinship(request.kinship, len(described.ids))
+        payload["units"]["kinship"] = views.kinship_shown(graph, described, kinship)
     if strengths is None:
         return payload
 
@@ -220,7 +229,23 @@ def _topics_payload(
     return payload
 
 
+def _checked_kinship(kinship: Any, n_topics: int) -> NDArray[np.float64]:
+    """One finite number for each topic of the description."""
+    values = np.asarray(kinship, np.float64)
+    if values.shape != (n_topics,):
+        raise DataError(
+            f"kinship must have a number for each of the {n_topics} topics: its shape is {values.shape}"
+        )
+    if not np.isfinite(values).all():
+        raise DataError(
+            f"kinship must be finite: it is not for topic {np.flatnonzero(~np.isfinite(values))[0]}"
+        )
+    return values
+
+
 def _network_payload(request: _Request, progress: Progress) -> Payload:
+    if request.kinship is not None:
+        raise DataError("kinship is that of topics: leave it out for a network")
     if request.bins is not None:
         raise DataError(
             "along shows the topics of a tree: for a network give the labels as y, "
@@ -244,8 +269,14 @@ def _network_payload(request: _Request, progress: Progress) -> Payload:
         payload["units"] = views.topic_units(described, topics, latent_names, request.n_features)
     else:
         nothing: list[Any] = [[] for _ in latent_names]
-        payload["units"] = {"share": [], "coherence": [], "fields": [], "features": nothing}
-        payload["units"]["label"] = list(latent_names)
+        payload["units"] = {
+            "label": list(latent_names),
+            "share": [],
+            "coherence": [],
+            "kinship": [],
+            "fields": [],
+            "features": nothing,
+        }
     if table is None:
         return payload
     units = describe_units(

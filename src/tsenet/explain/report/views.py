@@ -190,12 +190,25 @@ def topic_units(
         "label": [topic.title for topic in shown],
         "share": short([topic.size for topic in shown]),
         "coherence": [t.coherence and round(t.coherence, 3) for t in shown] if measured else [],
+        "kinship": [],
         "fields": ["information", "inside", "outside"],
         "features": [
             flat((number[w.word], w.information, w.inside, w.outside) for w in t.words[:n_features])
             for t in shown
         ],
     }
+
+
+def kinship_shown(graph: Graph, described: TopicDescription, kinship: Floats) -> list[float | None]:
+    """Kinship (L,) of each topic of the graph with its parent; None without one, or below one that is not its own."""
+    column = {name: k for k, name in enumerate(described.ids)}
+    shown: list[float | None] = []
+    for node in range(graph.n_inputs, len(graph.names)):
+        topic, above = column[graph.names[node]], graph.parent[node]
+        own = described.parent[topic]
+        is_own = above >= 0 and own >= 0 and graph.names[above] == described.ids[own]
+        shown += short([kinship[topic]]) if is_own else [None]
+    return shown
 
 
 def flat(entries: Iterable[Sequence[Any]]) -> list[Any]:
