@@ -191,7 +191,7 @@ def open_progress(quiet: bool) -> Iterator[Progress]:
         logger.setLevel(logging.INFO)
         try:
             yield Progress()
-        finally:  # as it was: the program that called a command goes on
+        finally:  # as it was before: a program may call a command and log on its own afterwards
             logger.removeHandler(handler)
             logger.propagate = propagate
             logger.setLevel(level)

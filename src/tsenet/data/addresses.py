@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 # Each begins where the character before cannot belong to it and takes characters without going back (++), so that the
-# time is linear, whatever the text. Addresses are ASCII: Chinese goes on right after them.
+# time is linear, whatever the text. Addresses are ASCII: Chinese text may follow them without a space.
 _URL = r"(?:https?|ftp|gopher|file)://[!-~]*+|(?<![A-Za-z0-9])www\.[!-~]++"
 _MAIL = r"(?<![A-Za-z0-9_.+%-])[A-Za-z0-9_.+%-]++@[A-Za-z0-9.-]++"
 _ACCOUNT_OR_HASHTAG = r"(?<![\w&])[@#]\w++"

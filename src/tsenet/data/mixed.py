@@ -244,7 +244,7 @@ def split_frame(X: Any, text: str, columns: Sequence[str] | None = None) -> Text
     Raises
     ------
     DataError
-        If ``X`` is no data frame, lacks a column, or the texts are none.
+        If ``X`` is not a data frame, lacks a column, or its text column does not hold texts.
     """
     if isinstance(X, TextTable):
         return X

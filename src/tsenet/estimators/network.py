@@ -483,7 +483,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         return vectorize(X, self.vectorizer_, progress=report)
 
     def _new_vectorizer(self, n_texts: int) -> CountVectorizer:
-        """What is to count the words of so many texts, not fitted yet."""
+        """An unfitted vectorizer for this number of texts."""
         if self.vectorizer is not None:
             return clone(self.vectorizer, safe=False)
         return word_vectorizer(min_documents=1 if n_texts < _MANY_TEXTS else 2)

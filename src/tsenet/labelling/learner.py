@@ -231,7 +231,7 @@ class Learner:
     ----------
     texts : sequence of str
     order : int64 (N,)
-        The texts in random order, of which the first are fitted if there are many.
+        Row numbers of the texts in random order; if there are many texts, only the first of these are fitted.
     n_jobs : int or None, default=None
         Threads.
     embeddings : array (N, d), optional
