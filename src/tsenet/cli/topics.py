@@ -446,10 +446,10 @@ def _print_topics(
     odd = [f"{count:,} {name}" for name, count in counts.items() if count]
     if sys.stdout.isatty() and not as_json:
         typer.echo(to_text(model.view_.topics, _MOST_LINES))
-    cli.print_result(
-        as_json,
-        fields,
-        f"{n_documents:,} documents, {n_words:,} words, {n_grouped:,} of them in topics; topics per level: {shown}",
-        *([f"among the documents: {', '.join(odd)}"] if odd else []),
-        f"written to {out}: {', '.join(written)}",
-    )
+    lines = [
+        f"{n_documents:,} documents, {n_words:,} words, {n_grouped:,} of them in topics; topics per level: {shown}"
+    ]
+    if odd:
+        lines.append(f"among the documents: {', '.join(odd)}")
+    lines.append(f"written to {out}: {', '.join(written)}")
+    cli.print_result(as_json, fields, *lines)

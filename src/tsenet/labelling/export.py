@@ -136,11 +136,12 @@ class Exporter:
         given = [f"table[{self.text!r}].tolist()", y]
         given += ['table["weight"].astype(float)'] if weighted else []
         given += [] if vectors is None else [f"embeddings=np.load({str(vectors)!r})"]
+        imports = ["import pandas as pd", "import tsenet"]
+        if vectors is not None:
+            imports.insert(0, "import numpy as np")
         return "\n".join(
             [
-                *([] if vectors is None else ["import numpy as np"]),
-                "import pandas as pd",
-                "import tsenet",
+                *imports,
                 "",
                 f"table = pd.read_csv({self.table_path.name!r}, dtype=str, keep_default_na=False)",
                 "model = tsenet.TSENetClassifier(random_state=0)",

@@ -508,7 +508,12 @@ class _Fit:
         def fit(which: NDArray[np.bool_], penalty: float, start: Linear | None) -> Linear:
             seen = self.fitted.take(which)
             return fit_linear(
-                *(rows[which], seen.targets, seen.weights, self.loss, penalty, start),
+                rows[which],
+                seen.targets,
+                seen.weights,
+                self.loss,
+                penalty,
+                start,
                 free_bias=not self.bag,
             )
 
