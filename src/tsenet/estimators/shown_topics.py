@@ -1,0 +1,221 @@
+"""What a fitted topic model holds, and which of its topics it shows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from tsenet.data.binary import BinaryRows, BinaryRule
+from tsenet.data.table import Table
+from tsenet.data.text import as_counts
+from tsenet.errors import DataError, count_of
+from tsenet.estimators.base import SavedEstimator
+from tsenet.topics.describe import TopicDescription, describe_hierarchy
+from tsenet.topics.hierarchy import TopicHierarchy
+from tsenet.topics.listing import to_text
+from tsenet.topics.starts import Start
+from tsenet.topics.topic import Topic, TopicView, every_topic, view_topics
+
+if TYPE_CHECKING:
+    from sklearn.feature_extraction.text import CountVectorizer
+
+LEAST = 0.01  # smaller strengths of topics are left out
+
+
+class ShownTopics(SavedEstimator):
+    """The topics of a fitted model: all of them, what the documents say of them, and which are shown."""
+
+    top_words: int
+    min_size: float
+    min_coherence: float
+
+    binary_rule_: BinaryRule
+    vectorizer_: CountVectorizer | None
+    n_documents_: int
+    _hierarchy: TopicHierarchy  # all topics, also those that are not shown
+    _description: TopicDescription  # what the documents say about them
+    _labels: dict[str, str]  # chosen by the user, by topic id
+    _seed_words: dict[str, tuple[str, ...]]  # of each topic that words started, by its id
+    _pins: list[Start]  # topics that fit keeps
+    _selection: tuple[str, ...] | None  # ids of the topics that reduce() chose
+    _rows: BinaryRows | None  # the documents of fit; None in a model from a file
+    _phrases: dict[tuple[int, int], int]  # pairs of words that are phrases in the texts
+    _strengths: Any  # of the topics in these documents; None until they are needed
+
+    def __str__(self) -> str:
+        """The topics shown as a tree of lines; the parameters of a model that is not fitted."""
+        if not hasattr(self, "binary_rule_"):
+            return repr(self)
+        n_documents = count_of(self.n_documents_, "document")
+        head = f"{len(self._shown):,} topics of {n_documents}, {len(self.vocabulary_):,} words"
+        return f"{head}\n{to_text(self.view_.topics)}"
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; those of what is shown, such as ``min_size``, take effect at once.
+
+        Parameters
+        ----------
+        **params
+            Values by name.
+
+        Returns
+        -------
+        TopicModel
+            The model itself.
+        """
+        super().set_params(**params)
+        self._clear_cache()
+        return self
+
+    @property
+    def topics_(self) -> pd.DataFrame:
+        """The topics shown; see the class."""
+        check_is_fitted(self, "binary_rule_")
+        parent = {below.name: topic.name for topic in self._shown for below in topic.children}
+        columns = self._columns(None)
+        described = self._description
+        share = described.share[columns]
+        members = described.members()
+        return pd.DataFrame(
+            {
+                "id": [topic.name for topic in self._shown],
+                "level": [topic.level for topic in self._shown],
+                "parent": [parent.get(topic.name) for topic in self._shown],
+                "kinship": self._hierarchy.kinship[columns],
+                "label": [topic.title for topic in self._shown],
+                "words": [[(word.word, word.weight) for word in t.words] for t in self._shown],
+                "share": share,
+                "n_documents": np.rint(share * self.n_documents_).astype(np.int64),
+                "members": [members[column] for column in columns],
+                "coherence": described.coherence[columns],
+                "documents": [
+                    documents[documents >= 0].tolist() for documents in described.typical[columns]
+                ],
+            }
+        )
+
+    @property
+    def vocabulary_(self) -> tuple[str, ...]:
+        """The words."""
+        check_is_fitted(self, "binary_rule_")
+        return self.binary_rule_.names
+
+    @property
+    def ungrouped_(self) -> tuple[str, ...]:
+        """The words that neither belong to a topic of ``topics_`` nor describe one, most frequent first."""
+        topics = self.topics_
+        shown = {word for members in topics["members"] for word in members}
+        shown |= {word for words in topics["words"] for word, _ in words}
+        order = np.argsort(-self._description.word_share, kind="stable")
+        return tuple(word for word in map(self.vocabulary_.__getitem__, order) if word not in shown)
+
+    @cached_property
+    def view_(self) -> TopicView:
+        """The topics of ``topics_`` as nested :class:`tsenet.explain.Topic`, and those left out, with the reasons.
+
+        Topics that :meth:`reduce` chose are not nested.
+        """
+        check_is_fitted(self, "binary_rule_")
+        least = self.min_size
+        if isinstance(least, int) and not isinstance(least, bool):
+            least = least / max(1, self.n_documents_)
+
+        topics = self._description.topics(self.top_words, self._labels)
+        keep = tuple(self._seed_words)
+        if least <= 0 and self.min_coherence <= -1:  # every topic that has words
+            keep = tuple(topic.name for topic in every_topic(topics) if topic.words)
+
+        view = view_topics(topics, min_size=least, min_coherence=self.min_coherence, keep=keep)
+        if self._selection is None:
+            return view
+        known = {topic.name: topic for topic in every_topic(view.topics)}
+        chosen = [known[name] for name in self._selection if name in known]
+        return replace(view, topics=tuple(replace(topic, children=()) for topic in chosen))
+
+    @cached_property
+    def _shown(self) -> list[Topic]:
+        """The topics of ``topics_``, in its order."""
+        return list(every_topic(self.view_.topics))
+
+    # ---- what documents and changes need of the topics
+
+    def _describe(self, rows: BinaryRows, ids: Sequence[str]) -> TopicDescription:
+        """Words and shares of the topics; those of seed words have these."""
+        column = {word: k for k, word in enumerate(self.vocabulary_)}
+        topic = {name: k for k, name in enumerate(ids)}
+        seeds = {
+            topic[name]: [column[word] for word in words[: self.top_words]]
+            for name, words in self._seed_words.items()
+            if name in topic
+        }
+        return describe_hierarchy(
+            self._hierarchy,
+            rows,
+            self.vocabulary_,
+            ids,
+            n_shown=self.top_words,
+            seeds=seeds,
+            phrases=self._phrases,
+        )
+
+    def _rows_of(self, texts: Any) -> BinaryRows:
+        """Which words occur in documents; by default those of ``fit``."""
+        check_is_fitted(self, "binary_rule_")
+        if texts is not None:
+            table = Table.of(as_counts(texts, self.vectorizer_), columns=self.binary_rule_.names_in)
+            return self.binary_rule_.apply(table)
+        if self._rows is None:
+            raise DataError("a model from a file holds no documents: give them as texts=")
+        return self._rows
+
+    def _word_table(self, rows: BinaryRows) -> Table:
+        """Which words occur in documents."""
+        return Table.of(rows.to_csr(), names=self.vocabulary_)
+
+    def _strengths_of(self, rows: BinaryRows) -> Any:
+        """Strength of all topics in documents; that of the documents of ``fit`` is computed once."""
+        if rows is not self._rows:
+            return self._hierarchy.strengths(rows, LEAST)
+        if self._strengths is None:
+            self._strengths = self._hierarchy.strengths(rows, LEAST)
+        return self._strengths
+
+    def _column(self, topic: str) -> int:
+        """The number of a topic in the hierarchy."""
+        check_is_fitted(self, "binary_rule_")
+        try:
+            return self._description.ids.index(topic)
+        except ValueError:
+            some = ", ".join(t.name for t in self._shown[:3])
+            raise DataError(
+                f"there is no topic {topic!r}; topics_ lists the ids, such as {some}"
+            ) from None
+
+    def _names(self, level: int | None) -> list[str]:
+        """Ids of the topics shown, of one level or of all."""
+        return [topic.name for topic in self._shown if level is None or topic.level == level]
+
+    def _columns(self, level: int | None) -> list[int]:
+        """Numbers in the hierarchy of the topics shown, of one level or of all."""
+        names = self._names(level)
+        if level is not None and not names:
+            raise DataError(f"no topic of level {level} is shown")
+        return [self._column(name) for name in names]
+
+    def _column_titles(self, level: int | None) -> list[str]:
+        """Labels of the topics shown, with the id where several have the same."""
+        topics = [topic for topic in self._shown if level is None or topic.level == level]
+        count = Counter(topic.title for topic in topics)
+        return [t.title if count[t.title] == 1 else f"{t.title} ({t.name})" for t in topics]
+
+    def _clear_cache(self) -> None:
+        """Forget what is derived from the topics, the labels and the parameters."""
+        for name in ("view_", "_shown"):
+            self.__dict__.pop(name, None)

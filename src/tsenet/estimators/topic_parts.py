@@ -1,0 +1,82 @@
+"""The file form of a topic model: what is written and how it is read, side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tsenet.data.binary import BinaryRule
+from tsenet.estimators.base import as_json, fill_vectorizer, vectorizer_parts
+from tsenet.store.files import arrays_under
+from tsenet.topics.describe import TopicDescription
+from tsenet.topics.hierarchy import TopicHierarchy
+from tsenet.topics.starts import Start
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def to_parts(model: Any) -> tuple[dict[str, Any], Arrays]:
+    """The file form: parameters, words, labels, the topics and what describes them."""
+    meta = {
+        # How it was run is no part of the model: the same topics are the same file.
+        "params": as_json({**model.get_params(deep=False), "progress": None}),
+        "rule": model.binary_rule_.to_dict(),
+        **vectorizer_parts(model, model.vocabulary_),
+        "ids": list(model._description.ids),
+        "titles": list(model._description.title),
+        "phrases": [[*pair, count] for pair, count in model._phrases.items()],
+        "labels": dict(model._labels),
+        "pins": [[pin.level, pin.label, list(pin.words)] for pin in model._pins],
+        "seeded": {name: list(words) for name, words in model._seed_words.items()},
+        "selection": None if model._selection is None else list(model._selection),
+        "n_documents": int(model.n_documents_),
+    }
+    topics = {f"topics.{name}": array for name, array in model._hierarchy.to_parts().items()}
+    facts = {f"facts.{name}": array for name, array in model._description.to_parts().items()}
+    return meta, {**topics, **facts}
+
+
+def fill(model: Any, meta: dict[str, Any], arrays: Arrays) -> None:
+    """Fill an estimator of the right parameters from :func:`to_parts`.
+
+    Raises
+    ------
+    ValueError
+        If parts contradict each other.
+    """
+    model.binary_rule_ = BinaryRule.from_dict(meta["rule"], arrays["topics.weight"].size)
+    fill_vectorizer(model, meta, model.vocabulary_)
+    ids = [str(name) for name in meta["ids"]]
+    known = {*ids, *model.vocabulary_}
+    if len(known) < len(ids) + len(model.vocabulary_):
+        raise ValueError("names of topics and words must be unique")
+    model._hierarchy = TopicHierarchy.from_parts(
+        arrays_under("topics", arrays), len(model.vocabulary_)
+    )
+    model._description = TopicDescription.from_parts(
+        arrays_under("facts", arrays),
+        model._hierarchy,
+        model.vocabulary_,
+        ids,
+        [str(title) for title in meta["titles"]],
+    )
+    model._phrases = {(int(a), int(b)): int(count) for a, b, count in meta["phrases"]}
+    if not {word for pair in model._phrases for word in pair} <= set(range(len(model.vocabulary_))):
+        raise ValueError("a phrase has a word that is not in the vocabulary")
+
+    chosen = meta["selection"]
+    model._labels = {str(name): str(label) for name, label in meta["labels"].items()}
+    model._seed_words = {
+        str(name): tuple(map(str, words)) for name, words in meta["seeded"].items()
+    }
+    model._pins = [
+        Start(int(level), str(label), tuple(map(str, words)))
+        for level, label, words in meta["pins"]
+    ]
+    model._selection = None if chosen is None else tuple(chosen)
+    model.n_documents_ = int(meta["n_documents"])
+    model._rows = model._strengths = None
+    unknown = {*model._labels, *model._seed_words, *(model._selection or ())} - set(ids)
+    if unknown:
+        raise ValueError(f"there is no topic {sorted(unknown)[0]!r}")

@@ -1,0 +1,355 @@
+"""What people ask a fitted topic model of documents: which topics they have, where, when, and how good these are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import check_is_fitted
+
+from tsenet.data.blocks import is_outside_memory
+from tsenet.data.text import are_texts
+from tsenet.errors import DataError
+from tsenet.estimators.base import tables_of
+from tsenet.estimators.shown_topics import LEAST, ShownTopics
+from tsenet.estimators.topic_words import split_words
+from tsenet.explain.bins import calendar_periods, round_step
+from tsenet.explain.scores import hierarchy_scores
+from tsenet.skeleton.tree import LatentTree
+from tsenet.topics.likelihood import log_likelihood
+from tsenet.topics.presence import PRESENT
+
+
+class TopicsOfDocuments(ShownTopics):
+    """The topics of documents, those of ``fit`` or others."""
+
+    def transform(
+        self, texts: Any = None, *, level: int | None = None, min_strength: float = LEAST
+    ) -> Any:
+        """Return the strength of each topic in each document, from 0 to 1.
+
+        The evidence for a topic is the share of the document's words that belong to it, weighted by how much each word
+        tells about topics, as far as it exceeds the topic's mean share. If it is at least half that of the document's
+        main topic of that level, the topic is *present*: its strength is 0.5 plus half its share. Otherwise the
+        strength is the ratio to the main topic. A topic is at least as strong as those below it. So every document
+        with a word of a topic has topics at each level; others, such as an empty one, have none.
+
+        Parameters
+        ----------
+        texts : sequence of str, table, or a folder of shards, optional
+            The documents; default: those the model was fitted on.
+        level : int, optional
+            Only the topics of this level; default: all of ``topics_``.
+        min_strength : float, default=0.01
+            Leave out smaller strengths.
+
+        Returns
+        -------
+        csr_array, shape (documents, topics)
+            Columns in the order of :meth:`get_feature_names_out`; a data frame after :meth:`set_output`.
+        """
+        strengths = self._shown_strengths(texts, level, min_strength)
+        if _get_output_config("transform", self)["dense"] == "pandas":
+            names = self._names(level)
+            return pd.DataFrame.sparse.from_spmatrix(strengths, columns=names)
+        return strengths
+
+    def _shown_strengths(self, texts: Any, level: int | None, min_strength: float) -> Any:
+        check_is_fitted(self, "binary_rule_")
+        columns = self._columns(level)
+        if is_outside_memory(texts):
+            tables = tables_of(texts, self.vocabulary_)
+            blocks = [self._shown_strengths(table, level, min_strength) for table in tables]
+            return sp.vstack(blocks, format="csr")
+        rows = self._rows_of(texts)
+        if min_strength == LEAST:
+            return self._strengths_of(rows)[:, columns]
+        return self._hierarchy.strengths(rows, min_strength)[:, columns]
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Choose what :meth:`transform` returns.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas"}, optional
+            A sparse array, or a data frame of sparse columns named by the ids of the topics; None changes nothing.
+
+        Returns
+        -------
+        TopicModel
+            The model itself.
+
+        Raises
+        ------
+        DataError
+            For another kind of output.
+        """
+        if transform not in (None, "default", "pandas"):
+            raise DataError(f"set_output takes transform='default' or 'pandas', not {transform!r}")
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}
+        return self
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Ids of the topics, one for each column that :meth:`transform` gives without ``level``."""
+        check_is_fitted(self, "binary_rule_")
+        return np.array(self._names(None), dtype=object)
+
+    def topics_of(self, text: str, *, min_strength: float = PRESENT) -> pd.DataFrame:
+        """Return the topics that are present in one document, the strongest first.
+
+        Parameters
+        ----------
+        text : str
+            The document.
+        min_strength : float, default=0.5
+            Leave out weaker topics.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns id, level, label and strength.
+        """
+        if not isinstance(text, str):
+            raise DataError(
+                f"topics_of takes one text, not a {type(text).__name__}: use transform for several"
+            )
+        strength = self._shown_strengths([text], None, min_strength).toarray()[0]
+        found = self.topics_[["id", "level", "label"]].assign(strength=strength)[strength > 0]
+        return found.sort_values("strength", ascending=False, kind="stable", ignore_index=True)
+
+    def documents_of(self, topic: str, texts: Any = None, *, n_documents: int = 10) -> pd.DataFrame:
+        """Return the documents in which a topic is present, the strongest first.
+
+        Parameters
+        ----------
+        topic : str
+            Id of the topic.
+        texts : sequence of str or table, optional
+            The documents; default: those the model was fitted on. A model from a file holds none.
+        n_documents : int, default=10
+            Maximum number of documents to return.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns document (its number, from 0) and strength.
+        """
+        column = self._column(topic)
+        on = self._strengths_of(self._rows_of(texts))[:, [column]].toarray().ravel()
+        order = np.argsort(-on, kind="stable")[: np.count_nonzero(on >= PRESENT)][:n_documents]
+        return pd.DataFrame({"document": order, "strength": on[order]})
+
+    def per_class(
+        self, labels: Sequence[Any], texts: Any = None, *, level: int | None = None
+    ) -> pd.DataFrame:
+        """Return the share of the documents of each class in which each topic is present.
+
+        Parameters
+        ----------
+        labels : sequence
+            The class of each document.
+        texts : sequence of str or table, optional
+            The documents; default: those the model was fitted on.
+        level : int, optional
+            Only the topics of this level.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each class, a column for each topic, under its label (and its id, if several have that label).
+        """
+        return self._group_shares(pd.Series(list(labels), name="class"), texts, level)
+
+    def over_time(
+        self,
+        timestamps: Sequence[Any],
+        texts: Any = None,
+        *,
+        n_bins: int | None = 20,
+        level: int | None = None,
+    ) -> pd.DataFrame:
+        """Return the share of the documents of each time in which each topic is present.
+
+        Parameters
+        ----------
+        timestamps : sequence
+            The date of each document, or a number such as a year.
+        texts : sequence of str or table, optional
+            The documents; default: those the model was fitted on.
+        n_bins : int or None, default=20
+            If there are more distinct dates, put them into this many calendar periods at most (days, weeks, months,
+            quarters, years or several years), and numbers into ranges of a round length; None keeps all separate.
+        level : int, optional
+            Only the topics of this level.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each time (the start of the period), in order, and a column for each topic, under its label (and
+            its id, if several have that label).
+        """
+        return self._group_shares(_time_bins(timestamps, n_bins), texts, level)
+
+    def _group_shares(self, groups: pd.Series, texts: Any, level: int | None) -> pd.DataFrame:
+        """Share of the documents of each group in which each topic is present."""
+        columns = self._columns(level)
+        present = self._strengths_of(self._rows_of(texts))[:, columns] >= PRESENT
+        if len(groups) != present.shape[0]:
+            raise DataError(f"{len(groups)} values for {present.shape[0]} documents")
+        number, values = pd.factorize(groups, sort=True)  # −1 for a document without a value
+        known = np.flatnonzero(number >= 0)
+        member = sp.csr_array(
+            (np.ones(known.size), (number[known], known)), shape=(len(values), len(number))
+        )
+        shares = (member @ present).toarray() / np.bincount(number[known])[:, None]
+        index = pd.Index(values, name=groups.name)
+        return pd.DataFrame(shares, index=index, columns=self._column_titles(level))
+
+    def evaluate(self, texts: Any = None) -> pd.DataFrame:
+        """Score the topics of each level on documents, at best on some that the model has not seen.
+
+        Parameters
+        ----------
+        texts : sequence of str or table, optional
+            The documents; default: those the model was fitted on.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each level, the top one first, with the scores that :func:`tsenet.explain.hierarchy_scores`
+            describes (``npmi_window`` for texts), and ``word_coverage``, the share of the words in a topic.
+        """
+        texts = list(texts) if isinstance(texts, Iterator) else texts
+        rows, tokens = self._rows_of(texts), None
+        if are_texts(texts) and self.vectorizer_ is not None:
+            tokens = split_words(texts, self.vectorizer_)
+        present = self._strengths_of(rows)[:, self._columns(None)] >= PRESENT
+        scores = hierarchy_scores(self.view_.topics, self._word_table(rows), present, tokens=tokens)
+        frame = pd.DataFrame(scores)
+        frame["word_coverage"] = 1.0 - len(self.ungrouped_) / max(1, len(self.vocabulary_))
+        return frame
+
+    def score(self, texts: Any, y: Any = None) -> float:
+        """Score the model on documents that it has not seen, as ``GridSearchCV`` and ``cross_val_score`` need.
+
+        Half of the words of each document tell its topics; the score is the mean logarithm of the probability of each
+        word of the other half, given these. Words of no topic are as likely as in all documents. Only models of the
+        same words can be compared: the more words, the less likely each is.
+
+        Parameters
+        ----------
+        texts : sequence of str or table
+            The documents.
+        y : ignored
+
+        Returns
+        -------
+        float
+            In nats for each word, below 0; higher is better.
+        """
+        texts = list(texts) if isinstance(texts, Iterator) else texts
+        rows = self._rows_of(texts)
+        return log_likelihood(self._hierarchy, self._description.word_share, rows)
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        texts: Any = None,
+        *,
+        quote: bool | Sequence[str] = True,
+        along: Sequence[Any] | None = None,
+        along_name: str = "label",
+        progress: Any = None,
+        **options: Any,
+    ) -> None:
+        """Write the topics of ``topics_`` as one HTML page to explore.
+
+        Parameters
+        ----------
+        path : path
+            The file to write; one of that name is replaced.
+        texts : sequence of str or table, optional
+            Documents from which to compute sizes and typical documents; default: those the model was fitted on.
+        quote : bool or sequence of str, default=True
+            Whether the page quotes ``texts``, if they are texts; or what it quotes of each document instead.
+        along : sequence, optional
+            A date, label or number for each document; the page then shows the topics along it.
+        along_name : str, default="label"
+            What ``along`` is called on the page.
+        progress : bool, callable, Progress or None, default=None
+            Whether to show progress.
+        **options
+            ``title``, ``n_features`` and ``n_rows`` of :func:`tsenet.explain.report.write_report`.
+        """
+        from tsenet.explain.report import write_report
+
+        check_is_fitted(self, "binary_rule_")
+        rows = self._rows if texts is None else self._rows_of(texts)
+        quotes = None if isinstance(quote, bool) else quote
+        if quote is True and are_texts(texts):
+            quotes = list(texts)
+
+        strengths = table = None
+        if rows is not None:
+            table, strengths = self._word_table(rows), self._strengths_of(rows)
+
+        write_report(
+            path,
+            self,
+            table,
+            description=self._description,
+            texts=quotes,
+            along=along,
+            along_name=along_name,
+            topics=self.view_.topics,
+            strengths=strengths,
+            kinship=self._hierarchy.kinship,
+            progress=progress,
+            **{"title": "Topics", "words": True, **options},
+        )
+
+    def to_tree(self, texts: Any = None) -> LatentTree:
+        """The topics as a latent tree, for programs that read one: its probabilities are the rates in documents.
+
+        Parameters
+        ----------
+        texts : sequence of str or table, optional
+            The documents; default: those the model was fitted on.
+
+        Returns
+        -------
+        LatentTree
+            A latent for each topic, also for those that are not shown, of the same name. It is a description, not a
+            model of the documents that was fitted to them: see :func:`tsenet.learn_tree` for one.
+        """
+        rows = self._rows_of(texts)
+        return self._hierarchy.latent_tree(rows, self.binary_rule_, self._description.ids)
+
+
+def _time_bins(timestamps: Sequence[Any], n_bins: int | None) -> pd.Series:
+    """Dates or numbers; if there are more than ``n_bins`` distinct ones, the start of the period that each is in."""
+    times = pd.Series(list(timestamps), name="time")
+    is_number = pd.api.types.is_numeric_dtype(times)
+    if not is_number:
+        try:
+            times = pd.to_datetime(times).dt.tz_localize(None)
+        except (ValueError, TypeError) as error:
+            raise DataError(f"timestamps must be dates or numbers: {error}") from error
+
+    if n_bins is None or times.nunique() <= n_bins:
+        return times
+
+    if is_number:
+        is_whole = bool((times.dropna() % 1 == 0).all())
+        step = round_step(float(times.max() - times.min()), n_bins, least=1.0 if is_whole else 0.0)
+        start = times // step * step
+        return start.astype(times.dtype) if is_whole else start
+
+    return calendar_periods(times, n_bins).dt.start_time.rename("time")
