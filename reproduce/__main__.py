@@ -27,6 +27,7 @@ from reproduce.networks import shape_of
 from reproduce.rivals import RIVALS, split_name
 from reproduce.runs import FIELDS, RUNS, Cell, is_current, measure, read_runs, run_cells, unpack
 from tsenet.errors import DataError
+from tsenet.progress import BarProgress
 
 TOLERANCE = 0.005  # of a repeated score, or one row if that is more
 
@@ -63,7 +64,10 @@ def parser_of_commands() -> argparse.ArgumentParser:
     figures = commands.add_parser(
         "figures", help="draw the pictures of the stored runs next to their file"
     )
-    figures.add_argument("--runs", type=Path, default=RUNS, help="file of the stored runs")
+    figures.add_argument("--runs", type=Path, help="file of the stored runs")
+    figures.add_argument(
+        "--quick", action="store_true", help="those of the paper, from `table3 --quick`, in minutes"
+    )
     table = commands.add_parser("table", help="print a table, e.g. `table few-labels 100`")
     table.add_argument("name")
     table.add_argument("arguments", nargs="*")
@@ -164,11 +168,16 @@ def _n_labels(text: str) -> int | None:
 def _need_data(experiment: Experiment) -> None:
     """Say which files are missing, and how to get them, before anything is measured."""
     missing = {}
-    for base in dict.fromkeys(re.split("[@/]", name)[0] for name in experiment.data):
-        try:
-            load(base, "train")
-        except DataError as error:
-            missing[base] = str(error)
+    names = list(dict.fromkeys(re.split("[@/]", name)[0] for name in experiment.data))
+    with BarProgress() as progress:
+        progress.start("reading data sets", len(names))
+        for base in names:
+            try:
+                load(base, "train")
+            except DataError as error:
+                missing[base] = str(error)
+            progress.advance(note=base)
+        progress.finish()
     if missing:
         lines = [f"  {name}: {DATA[name].how} ({DATA[name].origin})" for name in missing]
         raise DataError(
@@ -218,18 +227,31 @@ def _labelling(chosen: argparse.Namespace) -> int:
 
 
 def _figures(chosen: argparse.Namespace) -> int:
-    from reproduce.pictures import write_pictures
+    from reproduce.pictures import OF_THE_PAPER, PICTURES, write_pictures
 
-    stored = {(run["data"], run["rival"]) for run in read_runs(chosen.runs)}
-    for name in ("few-labels", "controls"):
+    names, path = tuple(PICTURES), chosen.runs or RUNS
+    if chosen.quick:
+        names, path = OF_THE_PAPER, chosen.runs or QUICK_RUNS
+        experiment = quick("table3")
+        _need_data(experiment)
+        if run_cells(experiment.all_cells(path), path):
+            return 1
+    else:
+        _need_runs(path, "few-labels", "controls")
+    for picture in write_pictures(Results.stored(path), path.parent, names):
+        print(f"wrote {picture}")
+    return 0
+
+
+def _need_runs(path: Path, *experiments: str) -> None:
+    """Say which experiments the pictures show that a file holds no runs of."""
+    stored = {(run["data"], run["rival"]) for run in read_runs(path)}
+    for name in experiments:
         if stored.isdisjoint((cell.data, cell.rival) for cell in EXPERIMENTS[name].cells()):
             raise DataError(
-                f"{chosen.runs} holds no runs of {name}, which the pictures show: "
-                f"`python -m reproduce run {name} --runs {chosen.runs}` measures them"
+                f"{path} holds no runs of {name}, which the pictures show: "
+                f"`python -m reproduce run {name} --runs {path}` measures them"
             )
-    for path in write_pictures(Results.stored(chosen.runs), chosen.runs.parent):
-        print(f"wrote {path}")
-    return 0
 
 
 def _list(chosen: argparse.Namespace) -> int:

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tsenet.errors import DataError
+from tsenet.progress import BarProgress
 
 __all__ = [
     "DATA",
@@ -534,8 +535,10 @@ def _describe_molecules(smiles: list[str]) -> dict[str, Any]:
     descriptors = np.zeros((len(smiles), len(functions)))
     present: list[set[str]] = []
     readable = np.zeros(len(smiles), bool)
-    with rdBase.BlockLogs():
+    with rdBase.BlockLogs(), BarProgress() as progress:
+        progress.start("describing molecules, once", len(smiles))
         for row, text in enumerate(smiles):
+            progress.advance()
             molecule = Chem.MolFromSmiles(text)
             present.append(set())
             if molecule is None:

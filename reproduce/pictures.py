@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,10 @@ from reproduce.paper import PUBLISHED, TABLE3
 from reproduce.rivals import title_of
 from reproduce.runs import RUNS
 
-__all__ = ["PICTURES", "write_pictures"]
+__all__ = ["OF_THE_PAPER", "PICTURES", "write_pictures"]
+
+#: Pictures of the paper's own figures and tables; the others are of experiments that it does not have.
+OF_THE_PAPER = ("paper", "parameters")
 
 #: Okabe and Ito's colours, which people with any colour vision can tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555")
@@ -111,6 +114,16 @@ def _text_runs(results: Results, data: str, rival: str) -> list[Any]:
     return results.cells.get((data, name, None, "test", "score"), [])
 
 
+def _paper_texts(results: Results) -> list[str]:
+    """The text sets of Table 3 of which there are runs: with the documented rows, else with any."""
+    table3 = EXPERIMENTS["table3"]
+    cells = dict.fromkeys(data for data, rival, *_ in results.cells if rival == table3.reference)
+    known = {name.partition("@")[0] for name in table3.data}
+    return [name for name in table3.data if name in cells] or [
+        name for name in cells if name.partition("@")[0] in known
+    ]
+
+
 def paper(results: Results) -> Figure:
     """Table 3: networks of the paper's recipe and its rivals, minus the paper's TSE-Net."""
     rivals = {
@@ -121,9 +134,7 @@ def paper(results: Results) -> Figure:
         "pruned:best:weighting=counts:rounds=1@tsenet-paper": "Pruned FNN",
     }
     reference = EXPERIMENTS["table3"].reference
-    names = [
-        name for name in EXPERIMENTS["table3"].data if _text_runs(results, name, reference)
-    ] or ["paper-ag_news@12000"]
+    names = _paper_texts(results) or ["paper-ag_news@12000"]
     figure, panels = _figure(12, 3.2, len(names), sharey=True)
     for axes, data in zip(panels, names, strict=True):
         published = TABLE3.get(PUBLISHED.get(data.partition("@")[0], ""), {})
@@ -156,9 +167,12 @@ def paper(results: Results) -> Figure:
 
 def parameters(results: Results) -> Figure:
     """Parameters of TSE-Nets by the paper's recipe and of dense networks, as in the paper's figure."""
-    tasks, texts = EXPERIMENTS["tox21"].data, EXPERIMENTS["table3"].data
-    figure, panels = _figure(12, 3.8, 2, width_ratios=(3, 1))
-    for axes, names in zip(panels, (tasks, texts), strict=True):
+    tasks = [name for name in EXPERIMENTS["tox21"].data if _text_runs(results, name, "fnn")]
+    texts = _paper_texts(results)
+    groups = {title: names for title, names in (("Tox21", tasks), ("Text", texts)) if names}
+    widths = [len(names) + 1 for names in groups.values()]
+    figure, panels = _figure(12, 3.8, len(groups), width_ratios=widths)
+    for axes, (group, names) in zip(panels, groups.items(), strict=True):
         for k, (rival, title) in enumerate({"fnn": "FNN", "tsenet-paper": "TSE-Net"}.items()):
             dense = "fnn:best:weighting=counts" if names is texts and rival == "fnn" else rival
             cells = [_text_runs(results, name, dense) for name in names]
@@ -166,12 +180,12 @@ def parameters(results: Results) -> Figure:
             places = np.arange(len(names)) + 0.4 * k
             axes.bar(places, millions, 0.4, color=COLOURS[1 - k], label=title)
         labels = [name.partition("/")[2] or DATA[name.partition("@")[0]].title for name in names]
+        axes.set_title(group)
         axes.set_xticks(
             np.arange(len(names)) + 0.2, labels, rotation=40, ha="right", rotation_mode="anchor"
         )
         axes.grid(axis="x", visible=False)
-    panels[0].set(title="Tox21", ylabel="million parameters")
-    panels[1].set_title("Text")
+    panels[0].set_ylabel("million parameters")
     _legend(figure, panels[0])
     return figure
 
@@ -281,10 +295,12 @@ PICTURES: dict[str, Callable[[Results], Figure]] = {
 }
 
 
-def write_pictures(results: Results, folder: Path = RUNS.parent) -> list[Path]:
-    """Draw all pictures into a folder; return their files."""
+def write_pictures(
+    results: Results, folder: Path = RUNS.parent, names: Iterable[str] = PICTURES
+) -> list[Path]:
+    """Draw pictures into a folder, all unless they are named; return their files."""
     paths = []
-    for name, draw in PICTURES.items():
+    for name in names:
         paths.append(folder / f"{name}.png")
-        draw(results).savefig(paths[-1], dpi=DPI)
+        PICTURES[name](results).savefig(paths[-1], dpi=DPI)
     return paths

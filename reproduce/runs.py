@@ -111,11 +111,12 @@ def read_runs(path: Path = RUNS) -> list[Run]:
 
 
 def run_cells(
-    cells: Iterable[Cell], path: Path = RUNS, show: Callable[[str], None] = print
+    cells: Iterable[Cell], path: Path = RUNS, show: Callable[..., None] = print
 ) -> list[str]:
     """Measure the cells of which no current run is stored; return what failed.
 
-    A run is appended as soon as it is done, so an interrupted experiment continues where it stopped.
+    A run is appended as soon as it is done, so an interrupted experiment continues where it stopped. ``show`` is called
+    as ``print`` is: with the name of a cell before it is measured, which may take minutes, and with its score.
     """
     done = {key_of(run): run for run in read_runs(path) if is_current(run)}
     folds: dict[tuple[Any, ...], Fold] = {}
@@ -127,11 +128,12 @@ def run_cells(
         if fold_key not in folds:
             folds.clear()  # one fold in memory at a time
             folds[fold_key] = fold_of(cell.data, cell.part, cell.seed)
+        show(f"{cell.data} {cell.rival} {cell.labels or 'all'} {cell.seed}: ", end="", flush=True)
         try:
             run = measure(cell, folds[fold_key], partial(_size_of, cell, done))
         except Exception as error:
             failures.append(f"{cell}: {error}")
-            show(failures[-1])
+            show(f"failed: {error}")
             continue
         found = [run]
         if cell.measure == "interpretability":  # the same fit also has a score
@@ -143,7 +145,7 @@ def run_cells(
             for one in found:
                 done[key_of(one)] = one
                 file.write(json.dumps(one, ensure_ascii=False) + "\n")
-        show(f"{cell.data} {cell.rival} {cell.labels or 'all'} {cell.seed}: {run['score']:.4f}")
+        show(f"{run['score']:.4f}")
     return failures
 
 

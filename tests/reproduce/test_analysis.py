@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from scipy import stats
 from reproduce import CHANGED, RECIPE
 from reproduce.analysis import Estimate, Results, compare, holm
 from reproduce.pages import fill, pages, stale_pages
-from reproduce.pictures import PICTURES, write_pictures
+from reproduce.pictures import OF_THE_PAPER, PICTURES, write_pictures
 from reproduce.runs import RUNS, is_current, last_change, pack
 
 
@@ -230,3 +231,20 @@ def test_every_picture_is_drawn_from_the_stored_runs(tmp_path: Path) -> None:
     assert {path.stem for path in RUNS.parent.glob("*.png")} == set(PICTURES)
     pages = "".join(page.read_text("utf-8") for page in RUNS.parent.glob("*.md"))
     assert {name for name in PICTURES if f"({name}.png)" not in pages} == set()
+
+
+def test_the_papers_pictures_of_few_rows_show_what_was_measured(tmp_path: Path) -> None:
+    few = {"data": "paper-ag_news@1500", "labels": None, "right": pack(np.ones(9, bool))}
+    path = tmp_path / "runs.jsonl"
+    rivals = ("tsenet-paper", "fnn:512x1:weighting=counts")
+    stored = [
+        run(0, rival=rivals[1], **few, part="validation"),
+        *(run(0, rival=rival, **few) for rival in rivals),
+    ]
+    path.write_text("".join(json.dumps(one) + "\n" for one in stored), "utf-8")
+    results = Results.stored(path)
+    drawn = write_pictures(results, tmp_path, OF_THE_PAPER)
+    assert [file.name for file in drawn] == ["paper.png", "parameters.png"]
+    (panel,) = PICTURES["parameters"](results).axes
+    assert panel.get_title() == "Text"
+    assert [bar.get_height() for bar in panel.patches] == [0.001, 0.001]

@@ -146,7 +146,7 @@ def test_the_best_dense_shape_is_chosen_on_validation_rows(folder: Path, tmp_pat
         n_seeds=1,
         shapes=("3x1", "24x1", "24x2-conic"),
     )
-    assert run_cells(experiment.all_cells(path), path, lambda text: None) == []
+    assert run_cells(experiment.all_cells(path), path, lambda *text, **options: None) == []
     runs = read_runs(path)
     ranked = [run for run in runs if run["part"] == "validation"]
     assert [run["rival"] for run in ranked] == [
