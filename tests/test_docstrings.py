@@ -13,8 +13,9 @@ import pytest
 from matplotlib import pyplot
 
 SOURCE = Path(__file__).parents[1] / "src"
+SLOW = {f"tsenet.estimators.{name}" for name in ("network", "classifier", "regressor")}
 MODULES = [
-    pytest.param(name, marks=pytest.mark.slow if name == "tsenet.estimators.network" else ())
+    pytest.param(name, marks=pytest.mark.slow if name in SLOW else ())
     for path in sorted(SOURCE.rglob("*.py"))
     if ">>> " in path.read_text("utf-8")
     for name in [".".join(path.relative_to(SOURCE).with_suffix("").parts)]

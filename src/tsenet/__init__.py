@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from tsenet.errors import DataError as DataError
     from tsenet.errors import ModelFileError as ModelFileError
     from tsenet.errors import TSENetError as TSENetError
-    from tsenet.estimators.network import TSENetClassifier as TSENetClassifier
-    from tsenet.estimators.network import TSENetRegressor as TSENetRegressor
+    from tsenet.estimators.classifier import TSENetClassifier as TSENetClassifier
+    from tsenet.estimators.regressor import TSENetRegressor as TSENetRegressor
     from tsenet.estimators.topic_model import TopicModel as TopicModel
     from tsenet.estimators.tree_transformer import LatentTreeTransformer as LatentTreeTransformer
     from tsenet.expansion.expand import expand as expand
@@ -38,9 +38,9 @@ _HOME = {
     "ModelFileError": "tsenet.errors",
     "Progress": "tsenet.progress",
     "TSENet": "tsenet.network.tsenet",
-    "TSENetClassifier": "tsenet.estimators.network",
+    "TSENetClassifier": "tsenet.estimators.classifier",
     "TSENetError": "tsenet.errors",
-    "TSENetRegressor": "tsenet.estimators.network",
+    "TSENetRegressor": "tsenet.estimators.regressor",
     "Table": "tsenet.data.table",
     "TopicModel": "tsenet.estimators.topic_model",
     "Wiring": "tsenet.expansion.wiring",

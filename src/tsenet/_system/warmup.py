@@ -41,7 +41,7 @@ def warmup(*, network: bool = True) -> None:
     for link_rule in ("balanced", "context"):
         expand(tree, on, density=0.3, link_rule=link_rule)
     if network:
-        from tsenet.estimators.network import TSENetClassifier
+        from tsenet.estimators.classifier import TSENetClassifier
 
         for values in (csr_array(rows), rows):
             model = TSENetClassifier(max_epochs=1, random_state=0)

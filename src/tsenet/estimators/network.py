@@ -1,47 +1,42 @@
-"""``TSENetClassifier`` and ``TSENetRegressor``."""
+"""How a network is fitted: its parameters, the rows it reads, the structure, the training."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import fields
-from functools import cached_property
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
-from sklearn.base import (
-    ClassifierMixin,
-    RegressorMixin,
-    TransformerMixin,
-    clone,
-    is_classifier,
-)
+from sklearn.base import clone, is_classifier
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from tsenet._system.seeds import seed_sequence
 from tsenet.data.blocks import in_blocks, is_outside_memory
 from tsenet.data.mixed import MixedReader, split_frame
 from tsenet.data.order import canonical_order, duplicate_groups, repeats_of
-from tsenet.data.scaling import Scaling, Weighting, unit_rows
+from tsenet.data.scaling import Scaling, Weighting
 from tsenet.data.table import Table
 from tsenet.data.text import are_texts, as_counts, count_words, vectorize, word_vectorizer
-from tsenet.errors import DataError, need_torch, quoted
-from tsenet.estimators import network_parts
+from tsenet.errors import DataError, need_torch
 from tsenet.estimators.base import (
     NON_NEGATIVE,
     POSITIVE,
     THREADS,
     TREE_CONSTRAINTS,
-    TableEstimator,
     check_columns,
     folder_of,
     keep_columns,
-    tables_of,
 )
+from tsenet.estimators.checked_rows import (
+    CheckedRows,
+    check_length,
+    checked_embeddings,
+    checked_weights,
+    labels_of,
+)
+from tsenet.estimators.fitted_network import FittedNetwork
 from tsenet.estimators.skeletons import (
     check_skeleton,
     mixed_tree,
@@ -57,10 +52,8 @@ from tsenet.network.topology import Activation
 from tsenet.progress import Progress, as_progress
 from tsenet.skeleton.tree import LatentTree
 from tsenet.training.examples import Examples
-from tsenet.training.losses import BinaryLoss
-from tsenet.training.scores import CrossValidatedScore, cross_validated_score, score_of
+from tsenet.training.scores import cross_validated_score, score_of
 from tsenet.training.targets import (
-    MultilabelTargets,
     ParsedTargets,
     is_known,
     learn_targets,
@@ -72,17 +65,10 @@ from tsenet.training.targets import (
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
 
-    from tsenet.data.shards import ShardFolder
     from tsenet.estimators.topic_model import TopicModel
-    from tsenet.network.predictor import Predictor
-    from tsenet.network.tsenet import TSENet
-    from tsenet.training.linear_teacher import Linear
-    from tsenet.training.loop import AdamState
     from tsenet.training.recipe import Recipe, RunSeeds, TrainedNetwork
 
-_SLAB = 4096  # sparse rows made dense at a time, for a network that was fitted on dense ones
 _EPOCHS_BETWEEN, _LAST_EPOCHS = 2, 10  # between the rounds of pruning, and after the last
-_DIRECTIONS = 50  # in which rows are compared
 _IMPORTANCE_ROWS = 200  # from which the importances of columns are computed
 _PAPERS_TREE = {
     "correlation_test": False,
@@ -92,19 +78,8 @@ _PAPERS_TREE = {
 }
 _MANY_TEXTS = 10_000  # from this many texts on, words that occur in only one are left out
 
-Arrays = dict[str, NDArray[Any]]
 
-
-class CheckedRows(NamedTuple):
-    """A user's rows after all checks, in an order that depends on their content alone."""
-
-    table: Table
-    targets: NDArray[Any]  # (N,) or (N, C), as the loss wants them
-    weights: NDArray[np.float64] | None  # (N,)
-    embeddings: NDArray[np.float64] | None = None  # (N, d)
-
-
-class TSENetEstimator(TransformerMixin, TableEstimator):
+class TSENetEstimator(FittedNetwork):
     """An estimator whose network has the structure of its data; the base of classifier and regressor."""
 
     _parameter_constraints = {  # noqa: RUF012
@@ -130,27 +105,6 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         "device": [str],
         "n_jobs": THREADS,
     }
-
-    n_features_in_: int
-    feature_names_in_: NDArray[np.object_]
-    source_: dict[str, Any] | None
-    cv_score_: CrossValidatedScore | None = None
-
-    #: The wiring before training; None in a loaded estimator.
-    _learned_wiring: Wiring | None = None
-    #: How data frames of a text and other columns become rows.
-    _mixed: MixedReader | None = None
-    #: The network that a file held.
-    _stored: Predictor | None = None
-    #: What embeddings add to the outputs, after ``fit(…, inputs="both")``.
-    _of_embeddings: Linear | None = None
-    #: Whether weights were pruned; those that are 0 then stay so.
-    _pruned: bool = False
-    #: Adam's state between calls of partial_fit; not kept in files.
-    _adam: AdamState | None = None
-    #: Of the columns, once they were asked for, and the rows that they are computed from.
-    _importances: NDArray[np.float64] | None = None
-    _importance_rows: Inputs | None = None
 
     def __init__(
         self,
@@ -305,6 +259,12 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         copy.skeleton = self.skeleton
         return copy
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
     @classmethod
     def paper(cls, **changes: Any) -> Self:
         """The paper's own recipe: raw word counts, groups without a correlation test, top-k links, plain weights.
@@ -433,15 +393,15 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             check_columns(self, table)
 
         given = self._read_targets(y)
-        _check_length("y", given.values, table.n_rows)
+        check_length("y", given.values, table.n_rows)
         if table.n_rows < 2 and reset:
             raise DataError(f"{name} needs at least two rows, got n_samples = {table.n_rows}")
         vectors = weights = None
         if embeddings is not None:
-            vectors = _checked_embeddings(embeddings, table.n_rows)
+            vectors = checked_embeddings(embeddings, table.n_rows)
 
         if sample_weight is not None:
-            weights = _checked_weights(sample_weight, table.n_rows)
+            weights = checked_weights(sample_weight, table.n_rows)
             repeated = repeats_of(weights)
             chosen = np.flatnonzero(weights) if repeated is None else repeated
             weights = weights[chosen] if repeated is None else None
@@ -487,11 +447,6 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         if self.vectorizer is not None:
             return clone(self.vectorizer, safe=False)
         return word_vectorizer(min_documents=1 if n_texts < _MANY_TEXTS else 2)
-
-    @property
-    def reader_(self) -> Any:
-        """What makes rows of texts, or of data frames with a text; None if the model was fitted on a table."""
-        return self._mixed or self.vectorizer_
 
     def _learn_scaling(self, table: Table) -> None:
         """Learn how the network's inputs are scaled."""
@@ -547,35 +502,6 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         self._validate_params()
         check_skeleton(self.skeleton, self.wiring)
         return Recipe(**{field.name: getattr(self, field.name) for field in fields(Recipe)})
-
-    def network_inputs(self, X: Any) -> Iterator[Inputs]:
-        """Yield blocks of rows as the network reads them: scaled, categories one-hot.
-
-        Parameters
-        ----------
-        X : table, (N, V), texts, or a folder of shards
-            Rows with the columns that ``fit`` saw; words of a folder are matched by name.
-
-        Yields
-        ------
-        Inputs
-            Consecutive rows; folders and sparse tables that must become dense come in several blocks, others in one.
-        """
-        check_is_fitted(self, "history_")
-        is_matrix = issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2)
-        if not is_matrix:  # texts, a folder or a data frame
-            if is_outside_memory(X):
-                for table in tables_of(X, self.binary_rule_.names_in):
-                    yield from self.network_inputs(table)
-                return
-            X = as_counts(X, self.reader_)
-
-        table = Table.of(X, columns=getattr(self, "feature_names_in_", None))
-        check_columns(self, table)
-        step = _SLAB if table.is_sparse and self.scaling_.centres else table.n_rows
-        for start in range(0, table.n_rows, step):
-            part = table.take(slice(start, start + step)) if step < table.n_rows else table
-            yield Inputs.of(self.scaling_.apply(part), self.binary_rule_)
 
     # ---- learning
 
@@ -690,7 +616,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
 
         with as_progress(self.progress) as report, in_blocks(X) as blocks:
             folder = folder_of(blocks)
-            labels = _labels_of(folder, y)
+            labels = labels_of(folder, y)
             if np.shape(labels)[:1] != (folder.n_rows,):
                 raise DataError(
                     f"y must have one label for each of the {folder.n_rows:,} rows of "
@@ -866,505 +792,3 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
                 self._keep(trained, inputs)
 
         return self
-
-    @property
-    def n_parameters_(self) -> int:
-        """Number of trained parameters; of a pruned network, of those that its outputs depend on."""
-        from tsenet.network.compact import n_used_parameters
-
-        check_is_fitted(self, "history_")
-        if self._pruned:
-            return n_used_parameters(self._predictor)
-        return sum(array.size for array in self._predictor.arrays.values())
-
-    @property
-    def learned_wiring_(self) -> Wiring:
-        """The whole wiring, as it was before training: it depends on no label, so other networks can share it.
-
-        ``wiring_`` is that of the trained network, without links that its outputs do not use. A model file keeps
-        ``wiring_`` only; after loading both are the same.
-        """
-        check_is_fitted(self, "history_")
-        return self.wiring_ if self._learned_wiring is None else self._learned_wiring
-
-    # ---- predictions
-
-    @property
-    def reads_embeddings_(self) -> bool:
-        """Whether predictions need embeddings too: after ``fit(…, inputs="both")``."""
-        return self._of_embeddings is not None
-
-    def _outputs(self, X: Any, embeddings: Any = None) -> NDArray[np.float64]:
-        """Raw outputs of the network, and of the part on embeddings if there is one: (N, C)."""
-        outputs = _finite(
-            [self._predictor.outputs(part, None, self.n_jobs) for part in self.network_inputs(X)]
-        )
-        part = self._of_embeddings
-        if part is None and embeddings is None:
-            return outputs
-        if part is None:
-            raise DataError("the model reads no embeddings: it was fitted without inputs='both'")
-        if embeddings is None:
-            raise DataError(
-                "the model was fitted with inputs='both': pass the embeddings of the rows too, as embeddings=..."
-            )
-
-        vectors = _checked_embeddings(embeddings, len(outputs))
-        if vectors.shape[1] != len(part.weight):
-            raise DataError(
-                f"embeddings must have {len(part.weight)} columns, as in fit, not {vectors.shape[1]}"
-            )
-        return outputs + part(vectors)
-
-    def transform(self, X: Any) -> NDArray[np.float32]:
-        """Activations of all hidden units, layer by layer: (N, units)."""
-        return _finite(
-            [self._predictor.hidden(part, self.n_jobs) for part in self.network_inputs(X)]
-        )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = []
-        return tags
-
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """Importance of each column, (V,); the sum is 1.
-
-        The mean size of what a column adds to the outputs (see :func:`tsenet.explain.explain_prediction`), over up to
-        200 training rows; the levels of a category count as one column.
-        """
-        check_is_fitted(self, "history_")
-        if self._importances is None:
-            from tsenet.explain.affine import column_importances
-
-            if self._importance_rows is None:
-                raise AttributeError("the model was read from a file that has no importances")
-            rows, rule = self._importance_rows, self.binary_rule_
-            self._importances = column_importances(self._predictor, rows, rule)
-        return self._importances
-
-    def __getstate__(self) -> dict[str, Any]:
-        """A pickle holds the importances, and not the rows that they are computed from."""
-        state: dict[str, Any] = dict(super().__getstate__())
-        if state.get("_importance_rows") is not None:
-            state["_importances"], state["_importance_rows"] = self.feature_importances_, None
-        return state
-
-    @property
-    def _predictor(self) -> Predictor:
-        """The network without torch, which makes all predictions."""
-        if self._stored is not None and "net_" not in self.__dict__:
-            return self._stored
-        return self.net_.predictor()
-
-    @cached_property
-    def net_(self) -> TSENet:
-        """The network; that of a loaded model is made when it is first asked for, since it needs torch."""
-        if self._stored is None:
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
-        need_torch("the network of a loaded model")
-        from tsenet.network.tsenet import TSENet
-
-        return TSENet.of_arrays(self.wiring_, self._network_options, self._stored.arrays)
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Names of the hidden units, one for each column that :meth:`transform` gives.
-
-        Latents have their names in the tree; the units of a latent with several are ``Z1.3/1``, ``Z1.3/2``, ….
-        ``skip0.3`` is a feature unit that reads the input, ``skip1.3`` one that reads level 1, ``top.3`` one that reads
-        the top level.
-        """
-        check_is_fitted(self, "history_")
-        return np.array(self._predictor.topology.hidden_names(), dtype=object)
-
-    # ---- files
-
-    def to_onnx(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator as an ONNX model; :func:`tsenet.store.write_onnx` says what it reads and gives."""
-        from tsenet.store import write_onnx
-
-        check_is_fitted(self, "history_")
-        write_onnx(self, path)
-
-    def to_parts(self) -> tuple[dict[str, Any], Arrays]:
-        """The file form. Parameters that are not plain values, such as a generator, become None."""
-        check_is_fitted(self, "history_")
-        return network_parts.to_parts(self)
-
-    @classmethod
-    def from_parts(cls, meta: dict[str, Any], arrays: Arrays) -> Self:
-        """Rebuild an estimator from :meth:`to_parts`."""
-        weights = network_parts.class_weight_of(meta["params"].get("class_weight"))
-        model = cls._with_params({**meta["params"], "class_weight": weights})
-        network_parts.fill(model, meta, arrays)
-        return model
-
-
-class TSENetClassifier(ClassifierMixin, TSENetEstimator):
-    """Classifier whose sparse network has the structure of the data (tree skeleton expansion).
-
-    ``fit`` learns a latent tree from ``X`` alone, adds links, and trains the network they make. Columns of a dense
-    table are brought to mean 0 and deviation 1, a sparse one is scaled by one factor. The result does not depend on the
-    order of the rows.
-
-    Attributes
-    ----------
-    tree_ : LatentTree or None
-        The skeleton; None if ``wiring`` was given.
-    wiring_ : Wiring
-        Which unit reads which.
-    net_ : TSENet
-        The trained torch module, on the CPU, in evaluation mode.
-    history_ : History
-        Losses and scores of the epochs.
-    cv_score_ : CrossValidatedScore or None
-        Score of labelled rows that were held out in turn, with a 95 % interval: accuracy, or R² of a regressor. It
-        costs no labels; the model itself is fitted to all of them. Where some rows have no label it is that of the
-        linear teacher, which the network follows; where predictions read no embeddings but the teacher does, that of a
-        linear model that reads none either. ``cv_score_.scored`` says which, and ``cv_score_.unseen_share`` what share
-        of the rows is of classes without any label, as far as one can tell. After ``init="random"`` it is that of
-        the tenth that told when to stop, and so a little too high. None after ``partial_fit``, and after
-        ``linear_skip=False`` or ``init="log-odds"`` if no row was held out; a saved model keeps it.
-    feature_importances_ : ndarray (V,)
-        Importance of each column; the sum is 1.
-    n_parameters_ : int
-        Number of trained parameters.
-    targets_ : Targets
-        What the targets are: it encodes ``y`` and decodes raw outputs.
-    binary_rule_ : BinaryRule
-        How columns of a table become inputs of the network.
-    scaling_ : Scaling
-        How their values are scaled.
-    n_features_in_ : int
-        Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of str
-        Their names, when ``fit`` saw a dataframe with string names.
-    vectorizer_ : CountVectorizer or None
-        The fitted vectorizer that counts the words of texts; None if the model was fitted on a table.
-    source_ : dict or None
-        The columns of the file that ``tsenet fit`` read, so that ``tsenet predict`` finds them again.
-
-    Notes
-    -----
-    A 2-D ``y`` holds 0, 1 or NaN, unknown, for each of C labels. Rows without a label help to learn the structure and
-    the first weights; :meth:`score` leaves them out.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from tsenet import TSENetClassifier
-    >>> X, y = load_digits(return_X_y=True)
-    >>> model = TSENetClassifier(random_state=0, max_epochs=10).fit(X[:1500], y[:1500])
-    >>> bool(model.score(X[1500:], y[1500:]) > 0.85)
-    True
-    """
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The classes; for several labels their column numbers."""
-        return np.asarray(self.targets_.classes)
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Train for one epoch on some rows; the first call learns structure and scale from its rows.
-
-        Parameters
-        ----------
-        X : table, (N, V)
-        y : array-like, (N,) or (N, C)
-        classes : array-like, default=None
-            All classes there will be; needed in the first call unless ``y`` is 2-D.
-        sample_weight : array-like (N,), default=None
-            As for :meth:`fit`.
-
-        Returns
-        -------
-        self
-        """
-        if self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight='balanced' needs all rows, which partial_fit never sees: give the weights as a dict"
-            )
-        if not hasattr(self, "history_") and classes is None and np.ndim(y) == 1:
-            raise ValueError("classes must be passed on the first call to partial_fit")
-        known = getattr(self, "classes_", None)
-        if (
-            known is not None
-            and classes is not None
-            and not np.array_equal(np.unique(classes), known)
-        ):
-            raise ValueError(f"classes is not the same as on the first call: {known}")
-        return self._partial_fit(X, y, sample_weight, classes)
-
-    def predict(self, X: Any, embeddings: Any = None) -> NDArray[Any]:
-        """The most probable class (N,), or 0 and 1 for each label (N, C)."""
-        outputs = self._outputs(X, embeddings)
-        return np.asarray(self.targets_.decode(outputs))
-
-    def predict_proba(self, X: Any, embeddings: Any = None) -> NDArray[np.float64]:
-        """Probabilities: of each class (N, classes), or that each label holds (N, labels)."""
-        outputs = self._outputs(X, embeddings)
-        return np.asarray(self.targets_.loss.predict(outputs))
-
-    def decision_function(self, X: Any, embeddings: Any = None) -> NDArray[np.float64]:
-        """Raw outputs of the network.
-
-        Two classes: log-odds of the second (N,). More: a score for each (N, classes), whose softmax is
-        :meth:`predict_proba`. Labels: log-odds of each (N, labels).
-        """
-        outputs = self._outputs(X, embeddings)
-        return outputs[:, 0] if isinstance(self.targets_.loss, BinaryLoss) else outputs
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None, embeddings: Any = None) -> float:
-        """Accuracy; for several labels, the share of rows whose known labels are all right.
-
-        Rows without a known label are left out.
-        """
-        check_is_fitted(self, "history_")
-        values, known = self._read_targets(y)
-        predicted = self.predict(X, embeddings)
-        _check_length("y", values, len(predicted))
-        if predicted.shape != values.shape or _are_texts(predicted) != _are_texts(values):
-            raise DataError(
-                f"y does not hold what the model predicts: it holds {quoted(values.tolist()[0])}, "
-                f"a prediction is {quoted(predicted.tolist()[0])}"
-            )
-
-        right = predicted == values
-        if values.ndim == 2:
-            right = (right | np.isnan(values)).all(axis=1)
-
-        weights = None
-        if sample_weight is not None:
-            weights = _checked_weights(sample_weight, len(predicted))[known]
-
-        return float(np.average(right[known], weights=weights))
-
-    def suggest(self, X: Any, n: int = 20) -> NDArray[np.int64]:
-        """Choose rows to label next: the model is unsure of them, they are typical, and they differ from each other.
-
-        The rows are divided into ``n`` clusters by k-means, in which each row is weighted by how unsure the model is of
-        its class; the row closest to the centre of each cluster is chosen.
-
-        Parameters
-        ----------
-        X : table, (N, V), or texts
-            Rows without a label.
-        n : int, default=20
-            How many rows to choose; all of them if ``X`` has no more.
-
-        Returns
-        -------
-        ndarray of int64, (n,)
-            Positions in ``X``; rows of the clusters that the model is least certain of come first.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_digits
-        >>> from tsenet import TSENetClassifier
-        >>> X, y = load_digits(return_X_y=True)
-        >>> model = TSENetClassifier(random_state=0, max_epochs=5).fit(X[:100], y[:100])
-        >>> model.suggest(X[100:], n=5).shape
-        (5,)
-        """
-        if not isinstance(n, Integral) or n < 1:
-            raise ValueError(f"n must be a whole number from 1 on, not {n!r}")
-        shares = self.predict_proba(X)
-        if isinstance(self.targets_, MultilabelTargets):
-            doubt = (1.0 - np.abs(2.0 * shares - 1.0)).mean(axis=1)
-        else:
-            second, first = np.sort(shares, axis=1)[:, -2:].T
-            doubt = 1.0 - (first - second)
-        return _typical_rows([part.values for part in self.network_inputs(X)], doubt, int(n))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
-
-
-class TSENetRegressor(RegressorMixin, TSENetEstimator):
-    """Regressor whose sparse network has the structure of the data (tree skeleton expansion).
-
-    It learns a latent tree from the columns, wires a network along it, and trains the network to make the squared error
-    small; targets are scaled to mean 0 and deviation 1 inside.
-
-    Attributes
-    ----------
-    tree_, wiring_, net_, history_, cv_score_, feature_importances_, n_parameters_, targets_, binary_rule_, scaling_, \
-n_features_in_, feature_names_in_, vectorizer_, source_
-        As for :class:`TSENetClassifier`.
-
-    Notes
-    -----
-    A 2-D ``y`` holds several values for each row. NaN and None are unknown values: rows without a known one help to
-    learn the structure and the first weights, and :meth:`score` leaves them out.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from tsenet import TSENetRegressor
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = TSENetRegressor(random_state=0).fit(X[:350], y[:350])
-    >>> bool(model.score(X[350:], y[350:]) > 0.3)
-    True
-    """
-
-    _parameter_constraints = {  # noqa: RUF012
-        **TSENetEstimator._parameter_constraints,
-        "class_weight": [None],
-    }
-
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train for one epoch on some rows; the first call learns structure and scales from its rows.
-
-        Parameters
-        ----------
-        X : table, (N, V)
-        y : array-like, (N,) or (N, C)
-        sample_weight : array-like (N,), default=None
-            As for :meth:`fit`.
-
-        Returns
-        -------
-        self
-        """
-        return self._partial_fit(X, y, sample_weight)
-
-    def predict(self, X: Any, embeddings: Any = None) -> NDArray[np.float64]:
-        """The values: (N,), or (N, C) if ``fit`` saw a 2-D ``y``."""
-        outputs = self._outputs(X, embeddings)
-        return _finite([self.targets_.decode(outputs)])
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None, embeddings: Any = None) -> float:
-        """R², the mean of those of several targets; unknown values are left out."""
-        from sklearn.metrics import r2_score
-
-        outputs = self._outputs(X, embeddings)
-        # R² does not change with shift and scale, and squares of scaled values do not overflow
-        values = self.targets_.encode(self._read_targets(y))
-        _check_length("y", values, len(outputs))
-        of_row = None
-        if sample_weight is not None:
-            of_row = _checked_weights(sample_weight, len(outputs))
-
-        scores = []
-        for true, answer in zip(values.reshape(len(values), -1).T, outputs.T, strict=True):
-            known = ~np.isnan(true)
-            if known.any():
-                weights = None if of_row is None else of_row[known]
-                scores.append(r2_score(true[known], answer[known], sample_weight=weights))
-
-        return float(np.mean(scores))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-
-def _finite(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    """Answers in one array, after the check that none is infinite or NaN."""
-    answers = np.concatenate(parts)
-    finite = np.isfinite(answers)
-    if not finite.all():
-        row = int(np.argmin(finite.reshape(len(answers), -1).all(axis=1)))
-        raise DataError(
-            f"row {row} is too far from the rows the network was fitted on: its prediction is not "
-            "finite. Check the units of its values"
-        )
-    return answers
-
-
-def _typical_rows(parts: list[Any], importance: NDArray[np.float64], n: int) -> NDArray[np.int64]:
-    """The rows in the middle of ``n`` groups of similar rows, in which each row has its importance."""
-    from scipy.sparse import vstack
-    from sklearn.cluster import KMeans
-    from sklearn.utils.extmath import randomized_svd
-
-    if importance.size <= n:
-        return np.argsort(-importance, kind="stable")
-    rows = (
-        np.concatenate(parts) if isinstance(parts[0], np.ndarray) else vstack(parts, format="csr")
-    )
-    u, size, _ = randomized_svd(rows, min(_DIRECTIONS, *rows.shape), random_state=0)
-    directions = unit_rows(u * size)
-    weight = np.where(directions.any(axis=1), importance, 0.0) + 1e-9  # empty rows say nothing
-    found = KMeans(n, n_init=1, random_state=0).fit(directions, sample_weight=weight)
-    distance = found.transform(directions)  # (N, n)
-    distance[found.labels_[:, None] != np.arange(n)] = np.inf
-    first = np.argsort(-np.bincount(found.labels_, weight, n), kind="stable")
-    return np.asarray(distance.argmin(axis=0)[first])
-
-
-def _check_length(name: str, values: Any, n_rows: int) -> None:
-    """Refuse targets or weights that do not have one entry for each row."""
-    if len(values) != n_rows:
-        raise DataError(
-            f"X has {n_rows:,} rows, but {name} has {len(values):,}: give one for each row, in the same order"
-        )
-
-
-def _checked_weights(given: Any, n_rows: int) -> NDArray[np.float64]:
-    """Weights of the rows: (N,)."""
-    try:
-        weights = np.asarray(given, np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"sample_weight must be an array of numbers: {error}") from error
-
-    if np.asarray(given).dtype.kind in "mM":
-        raise DataError("sample_weight must be an array of numbers, not of dates or durations")
-    if weights.ndim == 0:
-        weights = np.full(n_rows, weights)
-
-    if weights.ndim != 1:
-        raise DataError(
-            f"sample_weight must hold a number for each row, (N,), but has the shape {weights.shape}"
-        )
-
-    _check_length("sample_weight", weights, n_rows)
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise DataError("sample_weight must hold finite numbers that are not negative")
-    if not weights.any():
-        raise DataError("all of sample_weight is zero: no row has any weight")
-    return weights
-
-
-def _checked_embeddings(given: Any, n_rows: int) -> NDArray[np.float64]:
-    """Vectors of the rows."""
-    try:
-        vectors = np.asarray(given, np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"embeddings must be an array of numbers: {error}") from error
-    if vectors.ndim != 2 or len(vectors) != n_rows or not np.isfinite(vectors).all():
-        raise DataError(
-            f"embeddings must have finite numbers, and one row for each of the {n_rows:,} rows of X; "
-            f"these have the shape {vectors.shape}"
-        )
-    return vectors
-
-
-def _labels_of(folder: ShardFolder, y: Any) -> Any:
-    """The labels of all rows: ``y`` itself, or the label columns that it names, or the only one there is."""
-    if y is None:
-        if len(folder.labels) != 1:
-            known = ", ".join(map(repr, folder.labels))
-            found = f"has the label columns {known}: name one as y" if known else "has no labels"
-            raise DataError(f"requires y to be passed: {folder.path} {found}")
-        y = next(iter(folder.labels))
-
-    if hasattr(y, "__dask_graph__"):
-        return y.compute()
-    names = [y] if isinstance(y, str) else y
-    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-        return y
-    if not names or len(names) == folder.n_rows > 1:
-        return y
-    parts = [folder.read_labels(shard, names) for shard in folder.shards]
-    columns = [np.concatenate([part[name] for part in parts]) for name in names]
-    return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
-
-
-def _are_texts(values: NDArray[Any]) -> bool:
-    return values.dtype.kind == "U" or (values.dtype.kind == "O" and isinstance(values[0], str))

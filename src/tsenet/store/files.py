@@ -49,8 +49,8 @@ _NAME_OF_DTYPE = {dtype: name for name, dtype in DTYPES.items()}
 KINDS = {
     "LatentTree": "tsenet.skeleton.tree:LatentTree",
     "LatentTreeTransformer": "tsenet.estimators.tree_transformer:LatentTreeTransformer",
-    "TSENetClassifier": "tsenet.estimators.network:TSENetClassifier",
-    "TSENetRegressor": "tsenet.estimators.network:TSENetRegressor",
+    "TSENetClassifier": "tsenet.estimators.classifier:TSENetClassifier",
+    "TSENetRegressor": "tsenet.estimators.regressor:TSENetRegressor",
     "TopicModel": "tsenet.estimators.topic_model:TopicModel",
     "Wiring": "tsenet.expansion.wiring:Wiring",
 }
