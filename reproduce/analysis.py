@@ -678,6 +678,28 @@ def curves_table(results: Results, experiment: Experiment) -> str:
     return table(["", *(heading(*column) for column in columns)], body)
 
 
+def transfer_table(results: Results, experiment: Experiment) -> str:
+    """Several tasks of the same rows: two kinds of labels of 20 Newsgroups, and the mean of Tox21's tasks."""
+    (n_labels,) = experiment.labels
+    columns = {
+        "20 groups": ("20newsgroups",),
+        "their six subjects": ("20newsgroups/subjects",),
+        "Tox21, mean of 12 tasks": tuple(d for d in experiment.data if d.startswith("tox21/")),
+    }
+    body: list[list[Any]] = []
+    for rival in experiment.rivals:
+        row = []
+        for names in columns.values():
+            cells = [results.cells.get((name, rival, n_labels, "test", "score")) for name in names]
+            runs = [run for cell in cells for run in cell or []]
+            row.append(score_of(runs) if all(cells) else "–")
+        if set(row) != {"–"}:
+            body.append([_paper_title(rival, "counts"), *row])
+    if not body:
+        return f"{experiment.title}: not measured yet."
+    return table(["", *columns], body)
+
+
 def pixels_table(results: Results, experiment: Experiment) -> str:
     """MNIST: how much of each level's groups is connected, and where groups are wider than high."""
     runs = results.cells.get((experiment.data[0], "tree", None, "test", "pixels"), [])
@@ -758,6 +780,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "table4": lambda r, vectors="": interpretability_table(r, EXPERIMENTS["table4"], vectors),
     "curves": lambda r: curves_table(r, EXPERIMENTS["curves"]),
     "curves-labels": lambda r: curves_table(r, EXPERIMENTS["curves-labels"]),
+    "transfer": lambda r: transfer_table(r, EXPERIMENTS["transfer"]),
     "mnist": lambda r: pixels_table(r, EXPERIMENTS["mnist"]),
     "small-networks": sizes_table,
 }

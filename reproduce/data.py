@@ -42,6 +42,18 @@ TOX21_LABELS = (
     "SR-ARE", "SR-ATAD5", "SR-HSE", "SR-MMP", "SR-p53",
 )  # fmt: skip
 
+#: The subjects of 20 Newsgroups, as its page arranges the groups, and the numbers of their groups.
+SUBJECTS = {
+    "computers": range(2, 7),
+    "for sale": range(7, 8),
+    "recreation": range(8, 12),
+    "science": range(12, 16),
+    "politics": range(17, 20),
+    "religion": (1, 16, 20),
+}
+#: Other labels of the same rows, which follow a slash in the name of a data set.
+LABELS = {"tox21": TOX21_LABELS, "20newsgroups": ("subjects",)}
+
 Kind = Literal["text", "table", "image"]
 Task = Literal["classes", "labels", "regression"]
 Part = Literal["validation", "test"]
@@ -181,7 +193,8 @@ def load(name: str, side: str) -> Rows:
     Parameters
     ----------
     name : str
-        A key of :data:`DATA`; ``tox21/NR-AR`` for one label of Tox21 as two classes.
+        A key of :data:`DATA`; ``tox21/NR-AR`` for one label of Tox21 as two classes, ``20newsgroups/subjects`` for the
+        six subjects that the groups belong to.
     side : {"train", "test"}
 
     Raises
@@ -200,10 +213,17 @@ def load(name: str, side: str) -> Rows:
     expected = source.n_train if side == "train" else source.n_test
     if rows.y.shape[0] != expected:
         raise DataError(f"{name}: {rows.y.shape[0]:,} {side} rows, expected {expected:,}")
-    if not label:
-        return rows
-    if label not in TOX21_LABELS:
-        raise DataError(f"{name}: the labels are {', '.join(TOX21_LABELS)}")
+    return _with_label(rows, base, label) if label else rows
+
+
+def _with_label(rows: Rows, base: str, label: str) -> Rows:
+    """The rows of a data set that have a label of another kind, with it."""
+    labels = LABELS.get(base, ())
+    if label not in labels:
+        raise DataError(f"{base}/{label}: the labels are {', '.join(labels) or 'of one kind only'}")
+    if base == "20newsgroups":
+        subject_of = {str(group): name for name, groups in SUBJECTS.items() for group in groups}
+        return replace(rows, y=np.array([subject_of[group] for group in rows.y]))
     column = rows.y[:, TOX21_LABELS.index(label)]
     known = np.flatnonzero(~np.isnan(column))
     return replace(rows.take(known), y=column[known])

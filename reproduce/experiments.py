@@ -186,6 +186,16 @@ EXPERIMENTS: dict[str, Experiment] = {
         labels=(100, 1_000, None),
         reference="tsenet-paper",
     ),
+    "transfer": Experiment(
+        "One structure for several tasks: its links and weights come from the rows alone",
+        ("20newsgroups", "20newsgroups/subjects", *(f"tox21/{label}" for label in TOX21_LABELS)),
+        (
+            *("tsenet-informed", "tsenet-informed:link_rule=random"),
+            *("tsenet-paper", "tsenet-paper-random", "fnn:512x1:weighting=counts"),
+        ),
+        labels=(1_000,),
+        reference="tsenet-informed",
+    ),
     "controls": Experiment(
         "What the links of the Backbone are worth",
         ("stackoverflow", "20newsgroups", "dbpedia"),

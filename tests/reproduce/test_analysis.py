@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import pytest
 from scipy import stats
 
 from reproduce import CHANGED, RECIPE
-from reproduce.analysis import Estimate, Results, compare, holm
+from reproduce.analysis import TABLES, Estimate, Results, compare, holm
+from reproduce.experiments import EXPERIMENTS
 from reproduce.pages import fill, pages, stale_pages
 from reproduce.pictures import OF_THE_PAPER, PICTURES, write_pictures
 from reproduce.runs import RUNS, is_current, last_change, pack
@@ -248,3 +250,20 @@ def test_the_papers_pictures_of_few_rows_show_what_was_measured(tmp_path: Path) 
     (panel,) = PICTURES["parameters"](results).axes
     assert panel.get_title() == "Text"
     assert [bar.get_height() for bar in panel.patches] == [0.001, 0.001]
+
+
+def test_transfer_is_the_mean_of_all_tasks_or_nothing(tmp_path: Path) -> None:
+    experiment = EXPERIMENTS["transfer"]
+    tasks = [name for name in experiment.data if name.startswith("tox21/")]
+
+    def table_of(names: Sequence[str]) -> str:
+        stored = [
+            run(0, k / 10, rival=experiment.reference, data=name, labels=1_000, metric="auc")
+            for k, name in enumerate(names)
+        ]
+        path = tmp_path / "runs.jsonl"
+        path.write_text("".join(json.dumps(one) + "\n" for one in stored), "utf-8")
+        return TABLES["transfer"](Results.stored(path))
+
+    assert "0.5500" in table_of(tasks)  # the mean of 0, .1, …, 1.1
+    assert "not measured" in table_of(tasks[:-1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,10 @@ from hypothesis.extra.numpy import arrays
 
 from reproduce.data import (
     DATA,
+    SUBJECTS,
+    TOX21_LABELS,
     Fold,
+    Rows,
     check_files,
     count_words,
     fold_of,
@@ -107,6 +111,24 @@ def test_too_many_labels_are_refused(text: Fold, dense: Fold) -> None:
         text.with_labels(2, 0)
     with pytest.raises(DataError, match="cannot draw 61 labels"):
         dense.with_labels(61, 0)
+
+
+def test_rows_can_have_labels_of_another_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    groups = Rows(["a", "b", "c", "d"], np.array(["1", "7", "19", "20"]))
+    several = np.full((3, len(TOX21_LABELS)), np.nan)
+    several[:2, TOX21_LABELS.index("SR-p53")] = [1, 0]
+    rows = {"20newsgroups": groups, "tox21": Rows(np.arange(3)[:, None], several)}
+    for name, found in rows.items():
+        source = replace(DATA[name], n_train=found.y.shape[0], read=lambda side, found=found: found)
+        monkeypatch.setitem(DATA, name, source)
+    subjects = load("20newsgroups/subjects", "train")
+    assert subjects.y.tolist() == ["religion", "for sale", "politics", "religion"]
+    assert subjects.X == groups.X
+    assert sum(len(numbers) for numbers in SUBJECTS.values()) == 20
+    task = load("tox21/SR-p53", "train")
+    assert (task.y.tolist(), task.X[:, 0].tolist()) == ([1.0, 0.0], [0, 1])
+    with pytest.raises(DataError, match="20newsgroups/topics: the labels are subjects"):
+        load("20newsgroups/topics", "train")
 
 
 def test_errors_say_what_is_missing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
