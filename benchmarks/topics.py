@@ -26,6 +26,7 @@ from benchmarks.measure import in_own_process, peak_bytes, reset_peak, warm_up
 from reproduce.data import Rows, count_words, encoded, load
 from tsenet import Table
 from tsenet.explain import Topic, TopicWord, hierarchy_scores
+from tsenet.topics.coherence import mean_of_pairs, npmi
 
 CORPORA = ("20newsgroups", "ag_news", "imdb", "stackoverflow", "dbpedia", "nyt")
 N_WORDS = 10_000
@@ -411,9 +412,9 @@ def score(model: Hierarchy, held: Documents, top_words: int = 10) -> pd.DataFram
     """Score a hierarchy on documents, one row for each level, the top one first.
 
     The scores are those of :func:`tsenet.explain.hierarchy_scores`, and: ``junk``, the share of topics present in less
-    than 0.3 % of the documents or with an NPMI below .05; ``nmi`` and ``purity`` of the main topics with the classes;
-    ``nmi_broad`` with the six subjects of 20 Newsgroups; ``npmi_strict``, in which words that never occur together
-    count −1, the usual convention.
+    than 0.3 % of the documents or with an ``npmi_zero`` below .05; ``nmi`` and ``purity`` of the main topics with the
+    classes; ``nmi_broad`` with the six subjects of 20 Newsgroups; ``npmi_zero``, in which words that never occur
+    together count 0 and not −1.
     """
     from sklearn.metrics import normalized_mutual_info_score as nmi
 
@@ -423,16 +424,12 @@ def score(model: Hierarchy, held: Documents, top_words: int = 10) -> pd.DataFram
     nested, order = _nested(model)
     on = sp.csr_array(np.column_stack([present[level][:, k] for level, k in order]))
     scores = pd.DataFrame(hierarchy_scores(nested, table, on, n_words=top_words))
-    junk, labels, broad, strict = [], [], [], []
+    junk, labels, broad, coherence = [], [], [], []
     for level, words in enumerate(model.words):
-        strict.append(np.mean([strict_npmi(topic, held) for topic in words]))
-        flat = [Topic("", 1, "", 0.0, _words(topic)) for topic in words]
-        npmi = [
-            hierarchy_scores([topic], table, on[:, :1], n_words=top_words)["npmi"][0]
-            for topic in flat
-        ]
+        of_topic = np.array([npmi_zero(topic[:top_words], held) for topic in words])
+        coherence.append(of_topic.mean())
         rare = present[level].mean(axis=0) < JUNK_SHARE
-        junk.append(np.mean(rare | (np.array(npmi) < JUNK_NPMI)))
+        junk.append(np.mean(rare | (of_topic < JUNK_NPMI)))
         # a topic without a parent counts at every level above its own
         alone = [
             strengths[below][:, np.array(model.parent[below]) < 0]
@@ -443,7 +440,7 @@ def score(model: Hierarchy, held: Documents, top_words: int = 10) -> pd.DataFram
             broad.append(nmi(held.broad, main))
         counts = pd.crosstab(main, held.classes)
         labels.append((nmi(held.classes, main), counts.max(axis=1).sum() / main.size))
-    scores.insert(3, "npmi_strict", strict)
+    scores.insert(3, "npmi_zero", coherence)
     scores.insert(5, "junk", junk)
     scores[["nmi", "purity"]] = labels
     if broad:
@@ -451,22 +448,18 @@ def score(model: Hierarchy, held: Documents, top_words: int = 10) -> pd.DataFram
     return scores
 
 
-def strict_npmi(topic: Sequence[str], documents: Documents) -> float:
-    """Mean NPMI of the pairs of a topic's words in whole documents; −1 for words that never occur together."""
+def npmi_zero(topic: Sequence[str], documents: Documents) -> float:
+    """Mean NPMI of the pairs of a topic's words in whole documents, in which words that never occur together count 0.
+
+    Topics of short texts are not junk only because most pairs of their words meet in no document.
+    """
     column = {word: k for k, word in enumerate(documents.words)}
     chosen = [column[word] for word in topic if word in column]
-    present = sp.csc_array(documents.counts)[:, chosen] > 0
-    joint = (present.T.astype(float) @ present.astype(float)).toarray() / present.shape[0]
+    present = (sp.csc_array(documents.counts)[:, chosen] > 0).astype(float)
+    joint = (present.T @ present).toarray() / present.shape[0]  # (K, K)
     alone = np.diagonal(joint)
-    first, second = np.triu_indices(len(chosen), 1)
-    pair = joint[first, second]
-    score = np.full(pair.size, -1.0)
-    meet = pair > 0
-    ratio = pair[meet] / (alone[first] * alone[second])[meet]
-    score[meet] = np.where(
-        pair[meet] < 1, np.log(ratio) / -np.log(np.minimum(pair[meet], 1 - 1e-12)), 1.0
-    )
-    return float(score.mean()) if score.size else 0.0
+    scores = np.where(joint > 0, npmi(joint, np.outer(alone, alone)), 0.0)
+    return mean_of_pairs(scores) if len(chosen) > 1 else 0.0
 
 
 def main_topics(strengths: Any) -> NDArray[np.int64]:

@@ -399,7 +399,7 @@ def topics_table(results: Results, corpus: str, columns: str) -> str:
         "n_topics": "topics",
         "cpu_s": "CPU s",
         "pccx": "PCCx",
-        "npmi_strict": "NPMI (−1)",
+        "npmi_zero": "NPMI (0)",
         **{k: k.upper() for k in ("npmi", "nmi", "ami")},
     }
     return table(["", *(titles.get(column, column) for column in shown_columns)], body)

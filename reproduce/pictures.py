@@ -249,7 +249,7 @@ def topics(results: Results) -> Figure:
     lowest = scores[scores["level"] == 1]
     top = scores.sort_values("level").drop_duplicates(["corpus", "model"], keep="last")
     panels_of = (
-        (lowest, "npmi", "coherence of ten words\n(NPMI, lowest level)"),
+        (lowest, "npmi_zero", "coherence of ten words\n(NPMI (0), lowest level)"),
         (lowest, "pccx", "words of parents and children\n(NPMI)"),
         (top, "nmi", "agreement with labels\n(NMI, top level)"),
         (lowest, "nmi", "agreement with labels\n(NMI, lowest level)"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -49,27 +49,34 @@ def by_hand(topic: list[str], documents: Texts, window: int | None) -> float:
         return sum(all(word in one for word in words) for one in windows) / len(windows)
 
     def npmi(a: str, b: str) -> float:
-        joint = share(a, b) + 1e-12
-        return float(np.log(joint / (share(a) * share(b))) / -np.log(joint))
+        joint = share(a, b)
+        return float(np.log(joint / (share(a) * share(b))) / -np.log(joint)) if joint else -1.0
 
     return float(np.mean([npmi(a, b) for a, b in permutations(topic, 2)]))
 
 
 class TestCoherence:
     @pytest.mark.parametrize("window", [2, 10])
-    def test_it_is_gensims(self, window: int) -> None:
-        documents, asked = texts(2, 120, repeats=False), topics(3, 120)
+    def test_pairs_that_meet_have_gensims_score_and_others_have_minus_1(self, window: int) -> None:
+        documents = texts(2, 120, repeats=False)
+        pairs = [[*pair] for pair in combinations(topics(3, 120, size=16)[0], 2)]
         model = CoherenceModel(
-            topics=asked,
+            topics=pairs,
             texts=documents,
             dictionary=Dictionary(documents),
             coherence="c_npmi",
             window_size=window,
-            topn=8,
+            topn=2,
             processes=1,
         )
-        scores = coherence(asked, documents, window=window)
-        assert scores.per_topic == pytest.approx(model.get_coherence_per_topic(), abs=1e-9)
+        scores = coherence(pairs, documents, window=window)
+        close = [
+            {*document[k : k + window]} for document in documents for k in range(len(document))
+        ]
+        meet = np.array([any({*pair} <= words for words in close) for pair in pairs])
+        assert 0 < meet.sum() < len(pairs)
+        expected = np.where(meet, model.get_coherence_per_topic(), -1.0)
+        assert scores.per_topic == pytest.approx(expected, abs=1e-8)
         assert scores.score == pytest.approx(np.mean(scores.per_topic))
         assert scores.window == window
 
@@ -135,7 +142,7 @@ def topmost(hierarchy: list[tuple[Any, list[Any]]], counts: Any, names: list[str
     def npmi(a: str, b: str) -> float:
         x, y = (counts[:, names.index(word)] > 0 for word in (a, b))
         if (x & y).all():
-            return 1.0
+            return 0.0
         joint = (x & y).mean() + 1e-10
         return float(np.log(joint / (x.mean() * y.mean())) / -np.log(joint))
 
@@ -210,7 +217,7 @@ def test_hierarchy_scores_are_topmosts(seed: int) -> None:
     assert found["npmi_window"][1] == pytest.approx(within.score)
 
 
-def test_words_that_never_occur_together_have_an_npmi_of_0() -> None:
+def test_words_that_never_occur_together_have_an_npmi_of_minus_1() -> None:
     table = Table.of(sp.csr_array([[1, 0, 1], [0, 1, 1], [0, 0, 0]]), names=["a", "b", "c"])
 
     def npmi(*words: str) -> float:
@@ -218,5 +225,5 @@ def test_words_that_never_occur_together_have_an_npmi_of_0() -> None:
         topic = Topic("Z1.0", 1, "", 0.1, described)
         return hierarchy_scores([topic], table, sp.csr_array(np.ones((3, 1), bool)))["npmi"][0]
 
-    assert npmi("a", "b") == npmi("a") == 0.0
-    assert npmi("a", "c") == pytest.approx(np.log(1 / 3 / (1 / 3 * 2 / 3)) / np.log(3), abs=1e-6)
+    assert (npmi("a", "b"), npmi("a")) == (-1.0, 0.0)
+    assert npmi("a", "c") == pytest.approx(np.log(1 / 3 / (1 / 3 * 2 / 3)) / np.log(3))

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from tsenet.data.table import Table, is_frame
 from tsenet.errors import DataError
-from tsenet.topics.coherence import npmi
+from tsenet.topics.coherence import mean_of_pairs, npmi
 from tsenet.topics.topic import Topic, every_topic
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_TOPMOST_EPSILON = 1e-10  # added to joint probabilities by TopMost
+_TOPMOSTS = 1e-10  # what TopMost adds to joint probabilities
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,10 @@ def coherence(
 
     Notes
     -----
-    Formulas and constants are gensim's, and so are the values, with one difference: if a word occurs twice within a
-    window, gensim 4 drops it when its first occurrence leaves the window; here it counts as long as it is inside.
+    The formula is gensim's, and so are the values, with two differences. A pair that never occurs together has −1;
+    gensim adds 1e-12 to its probability, which gives −0.83 to words in a tenth of the windows and −0.5 to words in a
+    thousandth. And if a word occurs twice within a window, gensim 4 drops it when its first occurrence leaves the
+    window; here it counts as long as it is inside.
 
     Examples
     --------
@@ -101,7 +103,7 @@ def coherence(
     >>> corpus = [["goal", "team"], ["goal", "team"], ["tax"], ["tax", "law"]]
     >>> scores = coherence([["goal", "team"], ["goal", "tax"]], corpus)
     >>> [round(score, 2) for score in scores.per_topic]
-    [1.0, -0.95]
+    [1.0, -1.0]
     """
     if window is not None and window < 2:
         raise ValueError(f"a window must hold at least 2 words, not {window}")
@@ -131,8 +133,7 @@ def coherence(
         words = [index[word] for word in topic if occurs[index[word]]]
         joint = _joint_shares(occurrences, words)
         alone = np.diagonal(joint)
-        pairs = npmi(joint, alone, alone)[np.triu_indices(len(words), 1)]
-        scores.append(float(pairs.mean()) if pairs.size else np.nan)
+        scores.append(mean_of_pairs(npmi(joint, np.outer(alone, alone))))
 
     missing = tuple(word for word, k in index.items() if not occurs[k])
     known = [score for score in scores if not np.isnan(score)]
@@ -171,12 +172,13 @@ def hierarchy_scores(
         A value for each level, the top one first:
 
         - ``level``, ``n_topics``
-        - ``npmi``: mean NPMI of the pairs of words of a topic in whole documents; 0 for words that never occur together
+        - ``npmi``: mean NPMI of the pairs of words of a topic in whole documents; −1 for those never together
         - ``npmi_window``: the mean of :func:`coherence` within 10 words of text; only with ``tokens``
         - ``diversity``: share of the words of all topics that are different
         - ``coverage``: share of the documents in which a topic is present
         - ``pcc``: NPMI of words of a topic with those of the one above, over all pairs of words of the level; a pair of
-          words that are in both counts as −1
+          words that are in both counts as −1. As TopMost does, 1e-10 is added to the share of the documents with two
+          words, so that a pair that never occurs together has more than −1, and a word that no document has counts 0
         - ``pccx``: the same without the words in both
         - ``pcd``, ``pncd``: share of the words of a topic and of the one above (``pncd``: of any other of that
           level) that are in one of them only
@@ -262,19 +264,22 @@ class _Hierarchy:
         """The topics of a level."""
         return [topic for topic, of_topic in enumerate(self.level) if of_topic == level]
 
-    def npmi(self, first: list[int], second: list[int]) -> tuple[Floats, Floats]:
-        """NPMI of pairs of words, as TopMost computes it, and the share of the documents with both."""
+    def shares(self, first: list[int], second: list[int]) -> tuple[Floats, Floats]:
+        """Shares of the documents with each pair of words, (K, L), and what these would be by chance."""
         joint = (self.documents[:, first].T @ self.documents[:, second]).toarray()
-        joint /= self.documents.shape[0]
-        shares = self.word_share[first], self.word_share[second]
-        return npmi(joint, *shares, epsilon=_TOPMOST_EPSILON, always=1.0), joint
+        by_chance = np.outer(self.word_share[first], self.word_share[second])
+        return joint / self.documents.shape[0], by_chance
 
     def coherence(self, topic: int) -> float:
-        """Mean NPMI of the pairs of words of a topic; 0 for words that never occur together."""
+        """Mean NPMI of the pairs of words of a topic; 0 for a single word."""
         words = self.words[topic]
-        score, joint = self.npmi(words, words)
-        pairs = np.where(joint > 0, score, 0.0)[np.triu_indices(len(words), 1)]
-        return float(pairs.mean()) if pairs.size else 0.0
+        return mean_of_pairs(npmi(*self.shares(words, words))) if len(words) > 1 else 0.0
+
+    def coherence_of(self, upper: list[int], lower: list[int]) -> Floats:
+        """NPMI of words of a topic with those of the one above, as TopMost computes it: (K · L,)."""
+        joint, by_chance = self.shares(upper, lower)
+        scores = np.where(by_chance > 0, npmi(joint, by_chance, added=_TOPMOSTS), 0.0)
+        return scores.ravel()
 
 
 def _scores_within(hierarchy: _Hierarchy, level: int, on: Any) -> dict[str, float]:
@@ -307,9 +312,9 @@ def _scores_of_edges(hierarchy: _Hierarchy, level: int, on: Any) -> dict[str, fl
     for upper, lower in edges:
         both = set(words[upper]) & set(words[lower])
         different = ([word for word in words[k] if word not in both] for k in (upper, lower))
-        score, _ = hierarchy.npmi(*different)
-        pccx.append(score.ravel())
-        pcc.append(np.concatenate([score.ravel(), np.full(len(both) ** 2, -1.0)]))
+        scores = hierarchy.coherence_of(*different)
+        pccx.append(scores)
+        pcc.append(np.concatenate([scores, np.full(len(both) ** 2, -1.0)]))
 
     return {
         "pcc": _mean(np.concatenate([[], *pcc])),

@@ -11,25 +11,36 @@ from tsenet.data.binary import BinaryRows
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Added to joint probabilities before a logarithm, as gensim does.
-EPSILON = 1e-12
 
+def npmi(joint: Floats, by_chance: Floats, added: float = 0.0) -> Floats:
+    """NPMI of pairs of words: −1 if they never occur together, 0 if they are independent, 1 if never apart.
 
-def npmi(
-    joint: Floats, first: Floats, second: Floats, epsilon: float = EPSILON, always: float = 0.0
-) -> Floats:
-    """NPMI of pairs of words, (K, L), from the shares of windows with both, with the first and with the second.
+    Words that are in every window tell nothing of each other: they are independent, and have 0.
 
-    ``epsilon`` is added to the former; pairs that are in every window have ``always``, words that are in none 0. Words
-    that never occur without each other have 1, which rounding and ``epsilon`` would exceed.
+    Parameters
+    ----------
+    joint : float64 (...)
+        Share of the windows, such as documents, with both words.
+    by_chance : float64 (...)
+        The same if the words were independent: the product of the shares of the windows with each.
+    added : float, default=0.0
+        What to add to ``joint``, for scores that others have defined so; words that never occur together then have
+        more than −1.
     """
-    expected = np.outer(first, second)
-    together = joint + epsilon
-    score = np.full(joint.shape, always)
-    with np.errstate(divide="ignore"):
-        information = np.log(together / expected)
-    np.divide(information, -np.log(together), out=score, where=joint < 1.0)
-    return np.where(expected > 0, np.clip(score, -1.0, 1.0), 0.0)
+    together = joint + added
+    score = np.full(joint.shape, -1.0)
+    score[together >= 1.0] = 0.0
+    known = (together > 0.0) & (together < 1.0) & (by_chance > 0.0)
+    information = np.log(together[known] / by_chance[known])
+    # Rounding and what is added would exceed 1.
+    score[known] = np.clip(information / -np.log(together[known]), -1.0, 1.0)
+    return score
+
+
+def mean_of_pairs(scores: Floats) -> float:
+    """Mean of a square of scores, (K, K), over the pairs of different words; NaN without any."""
+    pairs = scores[np.triu_indices(len(scores), 1)]
+    return float(pairs.mean()) if pairs.size else float("nan")
 
 
 def topic_coherence(words: Ints, rows: BinaryRows) -> Floats:
@@ -49,7 +60,8 @@ def topic_coherence(words: Ints, rows: BinaryRows) -> Floats:
         known = of_topic[occurs[of_topic]]
         if known.size < 2:
             continue
+
         joint = (documents[:, known].T @ documents[:, known]).toarray() / rows.n_rows  # (W, W)
         alone = np.diagonal(joint)
-        scores[topic] = npmi(joint, alone, alone)[np.triu_indices(known.size, 1)].mean()
+        scores[topic] = mean_of_pairs(npmi(joint, np.outer(alone, alone)))
     return scores

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
+from tsenet.topics.coherence import npmi
 from tsenet.topics.hierarchy import Floats, Ints, TopicHierarchy
 from tsenet.topics.parents import profiles
 from tsenet.topics.settings import SETTINGS
@@ -122,9 +123,9 @@ class _Found:
             return -1.0
         first, second = (words[k] for k in np.triu_indices(words.size, 1))
         joint = self.joint[first, second].astype(np.float64)
-        by_chance = self.alone[first] * self.alone[second] / self.n_documents
-        together = np.maximum(joint, 1.0)
-        share = np.minimum(together / self.n_documents, 1.0 - 1e-9)
-        npmi = np.clip(np.log(together / by_chance) / -np.log(share), -1.0, 1.0)
+        share = self.alone / self.n_documents
+        together = np.maximum(joint, 1.0) / self.n_documents
+        tie = npmi(together, share[first] * share[second])
         missed = np.exp(-SETTINGS.sample * joint)
-        return float(np.mean((1.0 - missed) * npmi - (0.0 if self.is_short else 1.0) * missed))
+        of_missed = 0.0 if self.is_short else -1.0
+        return float(np.mean((1.0 - missed) * tie + missed * of_missed))

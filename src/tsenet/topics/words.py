@@ -168,7 +168,7 @@ def _with_coherence(
     n_documents = documents.shape[0]
     alone = np.maximum(np.diff(documents.indptr), 1) / n_documents
     joint = np.maximum(together - np.sqrt(together), _JOINT_FLOOR) / n_documents
-    tie = np.minimum(npmi(joint, alone[words], alone[others], epsilon=0.0), _ENOUGH)
+    tie = np.minimum(npmi(joint, np.outer(alone[words], alone[others])), _ENOUGH)
 
     own, above = tie[:, : words.size], tie[:, words.size :]
     np.fill_diagonal(own, 0.0)
