@@ -11,14 +11,14 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsenet.labelling.learner import Prediction, Topics
+from tsenet.labelling.predicted import Prediction, uncertainty
 from tsenet.labelling.propose import (
     REASONS,
     class_of_topics,
     propose,
     pure_topics,
-    uncertainty,
 )
+from tsenet.labelling.text_topics import Topics
 
 
 def topics_of(mains: list[int], n_topics: int, seed: int = 0) -> Topics:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from tsenet.errors import DataError
 from tsenet.labelling.documents import Documents
 from tsenet.labelling.journal import Journal
-from tsenet.labelling.session import FROM_FILE, NONE, ConflictError, Session, State
+from tsenet.labelling.session import FROM_FILE, ConflictError, Session
+from tsenet.labelling.state import NONE, State
 
 TEXTS = ["a goal", "a ballot", "an orbit", "a match", "a vote", "a moon"]
 
@@ -63,7 +64,7 @@ def session(
 
 def labels_of(own: Session) -> list[tuple[list[str], str]]:
     found = (own.label_of(i) for i in range(len(own.documents)))
-    return [([own.name_of(chosen) for chosen in ids], who) for ids, who in found]
+    return [([own.state.name_of(chosen) for chosen in ids], who) for ids, who in found]
 
 
 @given(steps=st.lists(st.tuples(ACTIONS, st.sampled_from(["a", "b"])), max_size=25), data=st.data())

@@ -69,10 +69,10 @@ def label(
 
     with cli.open_progress(quiet) as progress:
         file = read_file(data, progress, encoding, no_header, max_size=max_size)
-    given = None if target is None else file.texts(target)
-    documents = Documents.of(file.texts(text), given)
+    documents = Documents.of(file.texts(text), None if target is None else file.texts(target))
     if len(documents) < 2:
         raise DataError(f"{data}: column {text!r} has fewer than two different texts")
+
     vectors_path = embeddings or data.parent / f"{data.name.partition('.')[0]}.embeddings.npy"
     vectors = cli.read_array(embeddings)
     if encoder is not None:
@@ -86,9 +86,11 @@ def label(
                 f"{vectors_path} holds {shape} numbers, not a vector for each of {file.n_rows:,} rows"
             )
         vectors = vectors[documents.first_row]
+
     path = labels or data.parent / f"{data.name.partition('.')[0]}.labels.jsonl"
     cli.refuse_inputs(path, data)
     session = Session(Journal(path), documents)
+
     used = None if vectors is None else vectors_path
     exporter = Exporter(file.columns, data, text, target, cli.write_csv, used)
     _serve(session, exporter, vectors, port, browser, jobs)
@@ -105,6 +107,7 @@ def _embedded(texts: list[str], encoder: str, path: Path, quiet: bool) -> Any:
         progress.start("encoding texts", None)
         vectors = embed(texts, None if encoder == "minilm" else encoder)
         progress.finish()
+
     with atomic_write(path) as stream:
         np.save(stream, vectors)
     return vectors
@@ -144,6 +147,7 @@ def _serve(
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     for number in before:
         signal.signal(number, signal.SIG_IGN)
+
     address = f"http://127.0.0.1:{port}/?token={service.token}"
     typer.echo(
         f"{address}\nlabels: {session.journal.path}\nCtrl-C ends; run the command again to go on"
@@ -151,6 +155,7 @@ def _serve(
     if browser:
         with contextlib.suppress(webbrowser.Error):
             webbrowser.open(address)
+
     try:
         Server(config).run(sockets=[listener])
     finally:

@@ -2,11 +2,18 @@
 
 - :mod:`tsenet.labelling.journal`: the file of labels, to which lines are only ever added;
 - :mod:`tsenet.labelling.documents`: the texts, recognised by their content;
-- :mod:`tsenet.labelling.session`: classes, labels, undo, notes: what the journal says;
+- :mod:`tsenet.labelling.state`: classes, labels, undo, notes: what the journal says;
+- :mod:`tsenet.labelling.actions`: what may be done to it;
+- :mod:`tsenet.labelling.session`: the journal, the texts and the state of a file, and who labelled what;
 - :mod:`tsenet.labelling.search`: documents that contain words or match an expression;
+- :mod:`tsenet.labelling.text_topics`: the topics, and which texts belong to them;
+- :mod:`tsenet.labelling.learner`: models of the labels that there are;
+- :mod:`tsenet.labelling.predicted`: what a model says about every text;
+- :mod:`tsenet.labelling.worker`: the process in which topics and models are learned;
 - :mod:`tsenet.labelling.propose`: which texts to label next;
 - :mod:`tsenet.labelling.estimate`: how good the model is;
-- :mod:`tsenet.labelling.learner`, :mod:`tsenet.labelling.worker`: topics and models, learned in a process of its own;
+- :mod:`tsenet.labelling.views`: lists of texts, chosen and sorted;
+- :mod:`tsenet.labelling.workspace`: all of this together, for any number of windows;
 - :mod:`tsenet.labelling.export`: the files to leave with;
 - :mod:`tsenet.labelling.server`: the page and what it asks for, on this machine only.
 """

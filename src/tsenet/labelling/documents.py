@@ -50,18 +50,21 @@ class Documents:
             The labels of the rows, "" where there is none.
         """
         number: dict[str, int] = {}
-        document = np.full(len(rows), -1)
+        document = np.full(len(rows), -1)  # (rows,)
         texts: list[str] = []
         given: list[str] = []
         for row, text in enumerate(rows):
             if not text.strip():
                 continue
+
             i = document[row] = number.setdefault(key_of(text), len(number))
-            if i == len(texts):
+            if i == len(texts):  # the first row with this text
                 texts.append(text)
                 given.append("")
+
             if labels is not None and not given[i]:
                 given[i] = " ".join(labels[row].split())
+
         return cls(texts, list(number), document, given)
 
     def __len__(self) -> int:

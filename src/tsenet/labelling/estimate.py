@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.labelling.learner import Learner, TrainingLabels, decided
+from tsenet.labelling.learner import Learner, TrainingLabels
+from tsenet.labelling.predicted import decided
 
 __all__ = ["Measurement", "expected_gain", "interval", "measure", "random_sample"]
 
@@ -31,7 +32,10 @@ def interval(right: int, n: int) -> tuple[float, float]:
     >>> [round(end, 3) for end in interval(8, 10)]
     [0.49, 0.943]
     """
-    share, z2 = right / n, _Z * _Z
+    share = right / n
+    z2 = _Z * _Z
+
+    # The shares that are less than z standard errors from the observed one, with their own standard errors.
     middle = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = _Z / (1 + z2 / n) * sqrt(share * (1 - share) / n + z2 / (4 * n * n))
     return max(0.0, middle - half), min(1.0, middle + half)
@@ -43,8 +47,9 @@ def random_sample(order: Ints, labelled: NDArray[np.bool_], skipped: NDArray[np.
     Which texts these are does not depend on their content or on how they came to be labelled, so they are a random
     sample of all texts but the skipped ones.
     """
-    passed = labelled[order] | skipped[order]
-    end = passed.size if passed.all() else int(np.argmin(passed))
+    is_passed = labelled[order] | skipped[order]
+    end = is_passed.size if is_passed.all() else int(np.argmin(is_passed))
+
     first = order[:end]
     return np.asarray(first[~skipped[first]])
 
@@ -88,38 +93,43 @@ def measure(learner: Learner, labels: TrainingLabels, sample: Ints) -> Iterator[
     sample : int64
         Random texts, all of which have a label.
     """
-    own = np.flatnonzero(labels.weights == 1)
-    first_half = np.isin(np.arange(labels.texts.size), own[own.size // 2 :], invert=True)
+    # The first half of the single labels, with all weak ones.
+    single = np.flatnonzero(labels.weights == 1)
+    is_second_half = np.isin(np.arange(labels.texts.size), single[single.size // 2 :])
     truth = dict(zip(labels.texts.tolist(), labels.classes, strict=True))
-    right = np.zeros((2, sample.size), bool)  # with half of the labels, and with all
+
+    is_right = np.zeros((2, sample.size), bool)  # with half of the labels, and with all
     for fold in range(_FOLDS):
-        held = sample[fold::_FOLDS]
-        unseen = ~np.isin(labels.texts, held)
-        for half, seen in enumerate((unseen & first_half, unseen)):
-            known = labels.take(seen)
-            if not known.can_be_fitted:
+        held_out = sample[fold::_FOLDS]
+        is_seen = ~np.isin(labels.texts, held_out)
+        for half, is_fitted in enumerate((is_seen & ~is_second_half, is_seen)):
+            fitted = labels.take(is_fitted)
+            if not fitted.can_be_fitted:
                 continue
-            model = learner.fit(known)
-            shares = learner.shares(model, known, learner.table.take(held))
-            answers = decided(known.model_ids, shares, labels.several)
-            hits = [
+
+            model = learner.fit(fitted)
+            shares = learner.shares(model, fitted, learner.table.take(held_out))
+            answers = decided(fitted.model_ids, shares, labels.several)
+            is_right[half, fold::_FOLDS] = [
                 set(answer) == set(truth[i])
-                for answer, i in zip(answers, held.tolist(), strict=True)
+                for answer, i in zip(answers, held_out.tolist(), strict=True)
             ]
-            right[half, fold::_FOLDS] = hits
             yield None
+
+    with_half, with_all = is_right
     per_class: dict[str, tuple[int, int]] = {}
-    for i, hit in zip(sample.tolist(), right[1].tolist(), strict=True):
+    for i, hit in zip(sample.tolist(), with_all.tolist(), strict=True):
         for chosen in truth[i]:
             n_right, n = per_class.get(chosen, (0, 0))
             per_class[chosen] = (n_right + hit, n + 1)
+
     yield Measurement(
-        int(own.size),
-        int(sample.size),
-        int(right[1].sum()),
-        int(right[0].sum()),
-        int((right[0] != right[1]).sum()),
-        per_class,
+        n_labels=int(single.size),
+        n=int(sample.size),
+        right=int(with_all.sum()),
+        right_with_half=int(with_half.sum()),
+        changed=int((with_half != with_all).sum()),
+        per_class=per_class,
     )
 
 
@@ -129,8 +139,11 @@ def expected_gain(result: dict[str, Any], more: int = 50) -> tuple[float, float]
     Accuracy grows about as the logarithm of the number of labels: the second half of the labels brought one doubling's
     gain, measured on the same texts.
     """
-    n, n_labels = result["n"], result["n_labels"]
+    n = result["n"]
     gain = (result["right"] - result["right_with_half"]) / n
+
+    # Each text's gain is −1, 0 or 1; its variance is E[gain²] − E[gain]².
     error = sqrt(max(result["changed"] / n - gain * gain, 1.0 / n) / n)
-    doublings = log2(1 + more / n_labels)
+
+    doublings = log2(1 + more / result["n_labels"])
     return max(gain, 0.0) * doublings, error * doublings

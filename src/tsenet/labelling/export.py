@@ -15,7 +15,8 @@ import numpy as np
 import tsenet
 from tsenet._system.atomic import atomic_write
 from tsenet.errors import DataError
-from tsenet.labelling.learner import TOPIC_WEIGHT, TrainingLabels, decided
+from tsenet.labelling.learner import TOPIC_WEIGHT, TrainingLabels
+from tsenet.labelling.predicted import decided
 from tsenet.labelling.session import Session
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class Exporter:
         """
         if not labels.can_be_fitted:
             raise DataError("label texts of two classes: then there is a model to save")
+
         stage("Writing the table")
         frame, targets = self.labelled(session, labels)
         weighted = bool((labels.weights != 1).any())
@@ -108,7 +110,8 @@ class Exporter:
         data = ["--data", str(self.table_path), "--title", self.source.name]
         out = ["--out", str(self.report_path), "--force", "--quiet"]
         _run(["tsenet", "report", str(self.model_path), *data, *out])
-        # As seen from the folder of the files.
+
+        # The command as seen from the folder of the files.
         table, saved = Path(self.table_path.name), Path(self.model_path.name)
         if vectors is not None and vectors.parent == self.source.parent.resolve():
             vectors = Path(vectors.name)
@@ -136,6 +139,7 @@ class Exporter:
         given = [f"table[{self.text!r}].tolist()", y]
         given += ['table["weight"].astype(float)'] if weighted else []
         given += [] if vectors is None else [f"embeddings=np.load({str(vectors)!r})"]
+
         imports = ["import pandas as pd", "import tsenet"]
         if vectors is not None:
             imports.insert(0, "import numpy as np")
@@ -152,23 +156,28 @@ class Exporter:
 
     def labelled(self, session: Session, labels: TrainingLabels) -> tuple[pd.DataFrame, list[str]]:
         """All rows with their labels and who gave them, and the names of the columns to predict."""
-        frame = self.columns.copy()
+        state = session.state
         of_row = session.documents.document
-        label = self.target or _free("label", frame)
         rows = [session.label_of(i) if i >= 0 else ((), "") for i in of_row.tolist()]
-        frame[label] = [_MULTIPLE.join(map(session.name_of, ids)) for ids, _ in rows]
+
+        frame = self.columns.copy()
+        label = self.target or _free("label", frame)
+        frame[label] = [_MULTIPLE.join(map(state.name_of, ids)) for ids, _ in rows]
         targets = [label]
-        if labels.several:
-            targets = [_free(f"label: {session.name_of(i)}", frame) for i in labels.model_ids]
+
+        if labels.several:  # a column of 0 and 1 for each class
+            targets = [_free(f"label: {state.name_of(i)}", frame) for i in labels.model_ids]
             values = labels.targets(len(session.documents)).reshape(len(session.documents), -1)
             for name, column in zip(targets, values.T, strict=True):
                 cells = np.where(np.isnan(column), "", np.where(column == 1, "1", "0"))
                 frame[name] = np.where(of_row >= 0, cells[of_row], "")
-        keys, state = session.documents.keys, session.state
+
+        keys = session.documents.keys
         frame["source"] = [
             who or ("skipped" if i >= 0 and keys[i] in state.skipped else "")
             for (_, who), i in zip(rows, of_row.tolist(), strict=True)
         ]
+
         if (labels.weights != 1).any():
             frame["weight"] = [str(TOPIC_WEIGHT) if who == "topic" else "1" for _, who in rows]
         if state.notes:
@@ -183,15 +192,17 @@ class Exporter:
         of_row = session.documents.document
         texts = [session.documents.texts[i] if i >= 0 else "" for i in of_row.tolist()]
         shares = model.predict_proba(texts)
+
         if labels.several:
             if len(labels.model_ids) == 1:
                 shares = shares[:, 1:]
             answers = decided(labels.model_ids, shares, several=True)
-            names = [_MULTIPLE.join(map(session.name_of, ids)) for ids in answers]
+            names = [_MULTIPLE.join(map(session.state.name_of, ids)) for ids in answers]
             sure = np.maximum(shares, 1 - shares).min(axis=1)
         else:
             names = [str(name) for name in model.classes_[shares.argmax(axis=1)]]
             sure = shares.max(axis=1)
+
         frame["prediction"] = np.where(of_row < 0, "", names)
         frame["confidence"] = np.where(of_row < 0, "", [f"{share:.4f}" for share in sure])
 

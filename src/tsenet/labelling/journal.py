@@ -75,6 +75,7 @@ class Journal:
         """All events; what a killed process left of a line is cut off."""
         with open(self.path, "rb") as file:
             content = file.read()
+
         lines = content.split(b"\n")
         rest = lines.pop()  # what stands after the last newline
         if rest:
@@ -85,13 +86,13 @@ class Journal:
             else:
                 os.ftruncate(self._file, len(content) - len(rest))
             os.fsync(self._file)
+
         if not lines:
             self._write(HEADER)
             _sync_folder(self.path.parent)
             return []
 
-        found = [self._event_of(line, number) for number, line in enumerate(lines, start=1)]
-        first, *events = found
+        first, *events = [self._event_of(line, number) for number, line in enumerate(lines, 1)]
         if first.get("journal") != HEADER["journal"]:
             raise DataError(f"{self.path} is not a file of labels: choose another with --labels")
         if first.get("version") != HEADER["version"]:
@@ -113,11 +114,12 @@ class Journal:
     def _write(self, event: Event) -> None:
         """Add a whole line, or nothing."""
         line = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
-        data = line.encode("utf-8", "surrogatepass") + b"\n"
+        encoded = line.encode("utf-8", "surrogatepass") + b"\n"
+
         start = os.fstat(self._file).st_size
         try:
-            written = os.write(self._file, data)
-            if written < len(data):
+            n_written = os.write(self._file, encoded)
+            if n_written < len(encoded):
                 raise OSError(f"{self.path}: the disk is full")
             os.fsync(self._file)
         except OSError:
@@ -128,10 +130,10 @@ class Journal:
 def _object_of(line: bytes) -> Event | None:
     """The object of a line; None if it holds none."""
     try:
-        found = json.loads(line.decode("utf-8", "surrogatepass"))
+        content = json.loads(line.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return content if isinstance(content, dict) else None
 
 
 def _lock(file: int, path: Path) -> None:

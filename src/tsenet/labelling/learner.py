@@ -1,4 +1,4 @@
-"""Topics of the texts, and a model fitted to the labels that there are so far.
+"""A model fitted to the labels that there are so far.
 
 Words are counted and the structure of the network is learned once; a fit then takes about two seconds for ten thousand
 short texts, however many labels there are.
@@ -13,18 +13,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 import tsenet
 from tsenet.data.text import vectorize, word_vectorizer
 from tsenet.errors import DataError
+from tsenet.labelling.predicted import Prediction
 
 if TYPE_CHECKING:
     from tsenet.data.table import Table
     from tsenet.expansion.wiring import Wiring
 
-__all__ = ["Learner", "Prediction", "Topics", "TrainingLabels", "learn_topics"]
+__all__ = ["TOPIC_WEIGHT", "Learner", "TrainingLabels"]
 
 #: How much a document counts that is labelled with its topic, compared with one that was labelled itself.
 TOPIC_WEIGHT = 0.2
@@ -35,110 +35,6 @@ _SUGGESTED = 20  # texts about which the model is unsure
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-
-# ---- topics
-
-
-@dataclass(frozen=True, eq=False)
-class Topics:
-    """The topics of N texts: T of them, those of higher levels before those below them.
-
-    Attributes
-    ----------
-    ids : list of str
-    parent : int64 (T,)
-        The topic above each; −1 for none.
-    level : int64 (T,)
-        1 is the lowest.
-    titles : list of str
-    words : list of list of str
-    strengths : csr_array (N, T)
-        How strong each topic is in each text; from 0.5 on it is present.
-    """
-
-    ids: list[str]
-    parent: Ints
-    level: Ints
-    titles: list[str]
-    words: list[list[str]]
-    strengths: sp.csr_array
-
-    @classmethod
-    def none(cls, n_texts: int) -> Topics:
-        """No topics, as of three texts."""
-        nothing = np.empty(0, np.int64)
-        return cls([], nothing, nothing, [], [], sp.csr_array((n_texts, 0)))
-
-    @cached_property
-    def by_topic(self) -> sp.csc_array:
-        """The strengths by topic: (N, T)."""
-        return sp.csc_array(self.strengths)
-
-    @cached_property
-    def lowest(self) -> Ints:
-        """The topics of level 1."""
-        return np.flatnonzero(self.level == 1)
-
-    @cached_property
-    def main(self) -> Ints:
-        """The strongest topic of level 1 of each text; −1 for texts without topics: (N,)."""
-        if not self.lowest.size:
-            return np.full(self.strengths.shape[0], -1)
-        dense = self.strengths[:, self.lowest].toarray()
-        return np.where(dense.any(axis=1), self.lowest[dense.argmax(axis=1)], -1)
-
-    def texts_of(self, topic: int) -> Ints:
-        """The texts in which a topic is present, the strongest first."""
-        column = self.by_topic
-        part = slice(int(column.indptr[topic]), int(column.indptr[topic + 1]))
-        texts, strength = column.indices[part], column.data[part]
-        order = np.argsort(-strength, kind="stable")
-        return np.asarray(texts[order][strength[order] >= 0.5], np.int64)
-
-    def members(self, topic: int) -> Ints:
-        """The texts whose main topic is this one, or one below it: those that a label of the whole topic is for."""
-        below = [k for k in self.lowest.tolist() if topic in self.chain(k)]
-        texts = self.texts_of(topic)
-        return texts[np.isin(self.main[texts], below)]
-
-    def chain(self, topic: int) -> list[int]:
-        """A topic and those above it."""
-        found = [topic]
-        while (topic := int(self.parent[topic])) >= 0:
-            found.append(topic)
-        return found
-
-
-def learn_topics(texts: Sequence[str], **options: Any) -> Topics:
-    """Learn the topics of texts; none where there are too few of them or of their words.
-
-    Parameters
-    ----------
-    texts : sequence of str
-    **options
-        As for `TopicModel`.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # the page has no place for advice on options
-        try:
-            model = tsenet.TopicModel(**options)
-            strengths = sp.csr_array(model.fit_transform(list(texts)))
-        except DataError:
-            return Topics.none(len(texts))
-    table = model.topics_
-    number = {name: k for k, name in enumerate(table["id"])}
-    return Topics(
-        table["id"].tolist(),
-        np.array([number.get(name, -1) for name in table["parent"]], np.int64),
-        table["level"].to_numpy(np.int64),
-        table["label"].tolist(),
-        [[word for word, _ in words] for words in table["words"]],
-        strengths,
-    )
-
-
-# ---- models
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +78,7 @@ class TrainingLabels:
         if not self.several:
             used = {ids[0] for ids in self.classes}
             return [chosen for chosen in [*self.ids, "none"] if chosen in used]
+
         single = [set(ids) for ids, w in zip(self.classes, self.weights, strict=True) if w == 1]
         used = {chosen for ids in self.classes for chosen in ids}
         return [i for i in self.ids if i in used and any(i not in ids for ids in single)]
@@ -197,31 +94,14 @@ class TrainingLabels:
             y = np.full(n_texts, None, object)
             y[self.texts] = [ids[0] for ids in self.classes]
             return y
+
         y = np.full((n_texts, len(self.model_ids)), np.nan)
         for text, ids, weight in zip(self.texts, self.classes, self.weights, strict=True):
             has = np.array([chosen in ids for chosen in self.model_ids], np.float64)
             # A topic says which class its texts have, and nothing about the others.
             y[text] = has if weight == 1 else np.where(has == 1, 1.0, np.nan)
+
         return y if len(self.model_ids) > 1 else y[:, 0]
-
-
-@dataclass(frozen=True, eq=False)
-class Prediction:
-    """What a model says about every text.
-
-    Attributes
-    ----------
-    ids : list of str
-        The classes that it knows.
-    shares : float32 (N, C)
-        Probability of each class.
-    suggested : int64
-        Texts about which it is unsure, and which stand for many others.
-    """
-
-    ids: list[str]
-    shares: NDArray[np.float32]
-    suggested: Ints
 
 
 class Learner:
@@ -248,6 +128,7 @@ class Learner:
         self.n_jobs = n_jobs
         self.order = order
         self.embeddings = embeddings
+
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             least = 1 if len(texts) < _MOST_FITTED else 2
@@ -260,6 +141,7 @@ class Learner:
         rows = self.table.take(np.sort(self.order[:_MOST_FITTED]))
         y = np.full(rows.n_rows, None, object)
         y[:2] = ["a", "b"]
+
         model = tsenet.TSENetClassifier(max_epochs=1, random_state=0, n_jobs=self.n_jobs)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
@@ -275,16 +157,19 @@ class Learner:
         """
         if not labels.can_be_fitted:
             raise DataError("label texts of two classes: then a model can be fitted")
+
+        # Which texts: all with a label, and as many others as fit.
         first = self.order[:_MOST_FITTED]
         fitted = np.union1d(first[: max(_MOST_FITTED - labels.texts.size, 0)], labels.texts)
+        y = labels.targets(self.table.n_rows)[fitted]
         weights = np.ones(self.table.n_rows)
         weights[labels.texts] = labels.weights
+        weighted = None if (weights == 1).all() else weights[fitted]
+        vectors = None if self.embeddings is None else self.embeddings[fitted]
+
         model = tsenet.TSENetClassifier(wiring=self.wiring, random_state=seed, n_jobs=self.n_jobs)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            y = labels.targets(self.table.n_rows)[fitted]
-            weighted = None if (weights == 1).all() else weights[fitted]
-            vectors = None if self.embeddings is None else self.embeddings[fitted]
             model.fit(self.table.take(fitted), y, weighted, embeddings=vectors)
         model.vectorizer_ = self.vectorizer  # so that it reads texts, too
         return model
@@ -292,26 +177,21 @@ class Learner:
     def predict(self, model: Any, labels: TrainingLabels, n: int = _SUGGESTED) -> Prediction:
         """Predict all texts, and choose ``n`` to label next."""
         shares = self.shares(model, labels, self.table)
+
         open_texts = np.setdiff1d(self.order[:_MOST_FITTED], labels.texts)
         suggested = np.empty(0, np.int64)
         if n and open_texts.size:
             suggested = open_texts[model.suggest(self.table.take(open_texts), n)]
-        return Prediction(labels.model_ids, shares, suggested)
+        return Prediction(labels.model_ids, shares, suggested, labels.several)
 
     def shares(self, model: Any, labels: TrainingLabels, rows: Table) -> NDArray[np.float32]:
         """Probability of each class of `model_ids`: (n, C)."""
-        found = model.predict_proba(rows)
-        if labels.several and len(labels.model_ids) == 1:
-            return np.asarray(found[:, 1:], np.float32)
+        shares = np.asarray(model.predict_proba(rows), np.float32)
         if labels.several:
-            return np.asarray(found, np.float32)
+            is_one_class = (
+                len(labels.model_ids) == 1
+            )  # then the first column says no, the second yes
+            return shares[:, 1:] if is_one_class else shares
+
         column = {chosen: k for k, chosen in enumerate(model.classes_.tolist())}
-        return np.asarray(found[:, [column[chosen] for chosen in labels.model_ids]], np.float32)
-
-
-def decided(ids: list[str], shares: NDArray[Any], several: bool) -> list[tuple[str, ...]]:
-    """The classes that a model decides for: the most probable one, or all above one half (or else "none")."""
-    if not several:
-        return [(ids[k],) for k in shares.argmax(axis=1).tolist()]
-    rows = [tuple(ids[k] for k in np.flatnonzero(row >= 0.5).tolist()) for row in shares]
-    return [row or ("none",) for row in rows]
+        return shares[:, [column[chosen] for chosen in labels.model_ids]]

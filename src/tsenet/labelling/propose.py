@@ -11,24 +11,23 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.labelling.learner import Prediction, Topics
+from tsenet.labelling.predicted import Prediction
+from tsenet.labelling.text_topics import Topics
 
-__all__ = ["REASONS", "Proposal", "propose", "pure_topics", "uncertainty"]
+__all__ = ["REASONS", "Proposal", "class_of_topics", "propose", "pure_topics"]
 
 #: Why a text is proposed.
 REASONS = ("random", "typical", "uncertain", "disagreement")
 
 _RANDOM = 4  # every fourth
 _TYPICAL = 10  # of the strongest texts of a topic, the first in random order: the very strongest are often odd
-_PURE, _READ = (
-    0.8,
-    5,
-)  # share of a topic's labels that agree, and how many there must be, to label all of it
+# To label all of a topic: how many labels it must have, and the share of them that agree.
+_READ = 5
+_PURE = 0.8
 
 Ints = NDArray[np.int64]
 Labels = Mapping[int, tuple[str, ...]]  # the classes of labelled texts
@@ -40,14 +39,6 @@ class Proposal:
 
     text: int
     reason: str
-
-
-def uncertainty(shares: NDArray[Any], several: bool) -> NDArray[np.float64]:
-    """How unsure a model is of each text, from 0 to 1: (N,)."""
-    if several:
-        return np.asarray(1.0 - np.abs(2.0 * shares - 1.0).min(axis=1), np.float64)
-    second, first = np.sort(shares, axis=1)[:, -2:].T
-    return np.asarray(1.0 - (first - second), np.float64)
 
 
 def propose(
@@ -74,9 +65,10 @@ def propose(
     prediction : Prediction, optional
         Of the last model.
     """
-    random = (int(i) for i in order if not closed[i])
     rank = np.empty(order.size, np.int64)
     rank[order] = np.arange(order.size)
+
+    random = (int(i) for i in order if not closed[i])
     chosen = chain(
         _typical(closed, rank, topics, labels),
         _doubtful(closed, topics, labels, prediction),
@@ -99,10 +91,12 @@ def _typical(
 ) -> Iterator[Proposal]:
     """A typical text of each topic of level 1 without a label, largest topics first."""
     seen = {int(topics.main[i]) for i in labels}
-    size = np.bincount(topics.main[topics.main >= 0], minlength=len(topics.ids))
+    size = np.bincount(topics.main[topics.main >= 0], minlength=len(topics.ids))  # (T,)
+
     for topic in topics.lowest[np.argsort(-size[topics.lowest], kind="stable")]:
         if int(topic) in seen:
             continue
+
         texts = topics.texts_of(int(topic))
         texts = texts[(topics.main[texts] == topic) & ~closed[texts]][:_TYPICAL]
         if texts.size:
@@ -118,6 +112,7 @@ def _doubtful(
     """In turn: a text of which the model is unsure, and one that it puts into another class than its topic."""
     if prediction is None:
         return
+
     unsure = (Proposal(int(i), "uncertain") for i in prediction.suggested if not closed[i])
     contrary = _contrary(closed, topics, labels, prediction)
     while True:
@@ -138,6 +133,7 @@ def _contrary(
     for topic, (chosen, share, n) in class_of_topics(topics, labels).items():
         if chosen not in prediction.ids or share < _PURE or n < 2:
             continue
+
         texts = np.flatnonzero((topics.main == topic) & ~closed)
         texts = texts[best[texts] != prediction.ids.index(chosen)]
         if texts.size:
@@ -151,11 +147,12 @@ def class_of_topics(topics: Topics, labels: Labels) -> dict[int, tuple[str, floa
     for text, ids in labels.items():
         if topics.main[text] >= 0:
             counts.setdefault(int(topics.main[text]), Counter()).update(ids)
-    found = {}
+
+    classes = {}
     for topic, counter in counts.items():
         ((chosen, most),) = counter.most_common(1)
-        found[topic] = (chosen, most / counter.total(), counter.total())
-    return found
+        classes[topic] = (chosen, most / counter.total(), counter.total())
+    return classes
 
 
 def pure_topics(topics: Topics, labels: Labels) -> dict[int, str]:

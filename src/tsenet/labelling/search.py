@@ -44,19 +44,14 @@ def find(query: str, texts: Sequence[str], folded: Sequence[str]) -> NDArray[np.
     if len(query) > 2 and query.startswith("/") and query.endswith("/"):
         return _matching(query[1:-1], texts)
 
-    wanted: list[str] = []
-    unwanted: list[str] = []
+    matches = np.ones(len(texts), bool)
     for word in _words_of(query):
         is_unwanted = word.startswith("-") and len(word) > 1
-        (unwanted if is_unwanted else wanted).append(
-            word.removeprefix("-") if is_unwanted else word
-        )
-    found = np.ones(len(texts), bool)
-    for word in wanted:
-        found &= np.fromiter((word in text for text in folded), bool, len(folded))
-    for word in unwanted:
-        found &= np.fromiter((word not in text for text in folded), bool, len(folded))
-    return found
+        sought = word[1:] if is_unwanted else word
+
+        contains = np.fromiter((sought in text for text in folded), bool, len(folded))
+        matches &= ~contains if is_unwanted else contains
+    return matches
 
 
 def _words_of(query: str) -> list[str]:
@@ -71,17 +66,18 @@ def _matching(pattern: str, texts: Sequence[str]) -> NDArray[np.bool_]:
         compiled = regex.compile(pattern, regex.IGNORECASE)
     except (regex.error, OverflowError, RecursionError) as error:
         raise DataError(f"this is no regular expression: {error}") from error
+
     end = perf_counter() + _SECONDS
-    found = np.zeros(len(texts), bool)
+    matches = np.zeros(len(texts), bool)
     for i, text in enumerate(texts):
         left = end - perf_counter()
         try:
             if left <= 0:
                 raise TimeoutError
             # Other threads go on in the meantime.
-            found[i] = compiled.search(text, timeout=left, concurrent=True) is not None
+            matches[i] = compiled.search(text, timeout=left, concurrent=True) is not None
         except TimeoutError:
             raise DataError(
                 f"the expression takes more than {_SECONDS:g} s: make it simpler, or search for words"
             ) from None
-    return found
+    return matches

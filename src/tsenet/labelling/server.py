@@ -25,29 +25,25 @@ from starlette.routing import Route
 from tsenet.errors import DataError, TSENetError
 from tsenet.labelling.export import Exporter
 from tsenet.labelling.session import ConflictError
-from tsenet.labelling.workspace import GoneError, Workspace
+from tsenet.labelling.views import GoneError
+from tsenet.labelling.workspace import Workspace
 
 __all__ = ["Service", "application"]
 
 MAX_BYTES = 1_000_000  # of a request
 _SECONDS_TO_SEND = 10.0
 _SECONDS_TO_WAIT = 20.0  # for a change, before the page asks again
-_ASSETS = {
-    "label.css": "text/css",
-    **dict.fromkeys(
-        (
-            "main.js",
-            "api.js",
-            "dom.js",
-            "list.js",
-            "reader.js",
-            "topics.js",
-            "classes.js",
-            "quality.js",
-        ),
-        "text/javascript",
-    ),
-}
+_SCRIPTS = (
+    "main.js",
+    "api.js",
+    "dom.js",
+    "list.js",
+    "reader.js",
+    "topics.js",
+    "classes.js",
+    "quality.js",
+)
+_ASSETS = {"label.css": "text/css", **dict.fromkeys(_SCRIPTS, "text/javascript")}
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -95,18 +91,19 @@ class Service:
 
     async def state(self, request: Request) -> Response:
         """The state, once it is newer than the version that the window has, or after 20 seconds."""
-        known = _number(request, "version", -1)
+        shown = _number(request, "version", -1)
         self._loop = asyncio.get_running_loop()
         change = asyncio.Event()
         self._waiting.add(change)
         try:
-            if self.workspace.version == known and not self._has_ended:
+            if self.workspace.version == shown and not self._has_ended:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(change.wait(), _SECONDS_TO_WAIT)
         finally:
             self._waiting.discard(change)
-        found = await run_sync(self.workspace.state)
-        return JSONResponse({**found, "export": self.exporting})
+
+        state = await run_sync(self.workspace.state)
+        return JSONResponse({**state, "export": self.exporting})
 
     async def topics(self, request: Request) -> Response:
         """The tree of topics."""
@@ -114,21 +111,22 @@ class Service:
 
     async def view(self, request: Request) -> Response:
         """A new list of documents."""
-        given = request.query_params
+        asked = request.query_params
         topic = _number(request, "topic", -1)
-        found = await run_sync(
+        view = await run_sync(
             self.workspace.view,
             None if topic < 0 else topic,
-            given.get("query", ""),
-            given.get("sort", "proposed"),
-            given.get("show", "all"),
+            asked.get("query", ""),
+            asked.get("sort", "proposed"),
+            asked.get("show", "all"),
         )
-        return JSONResponse(found)
+        return JSONResponse(view)
 
     async def page(self, request: Request) -> Response:
         """Some documents of a list."""
         name = request.query_params.get("view", "")
-        start, n = _number(request, "start", 0), _number(request, "n", 50)
+        start = _number(request, "start", 0)
+        n = _number(request, "n", 50)
         return JSONResponse(await run_sync(self.workspace.page, name, start, n))
 
     async def read(self, request: Request) -> Response:
@@ -145,6 +143,7 @@ class Service:
         by, seen, action = asked.get("by"), asked.get("seen"), asked.get("action")
         if not isinstance(by, str) or not 8 <= len(by) <= 40 or not isinstance(seen, int):
             raise RefusedError(400, "by is the window's name, seen the revision that it knows")
+
         return JSONResponse(await run_sync(self.workspace.act, action, by, seen))
 
     async def export(self, request: Request) -> Response:
@@ -152,6 +151,7 @@ class Service:
         await _json(request)
         if not self._is_exporting.acquire(blocking=False):
             raise RefusedError(409, "the files are being written")
+
         threading.Thread(target=self._export, name="export", daemon=True).start()
         return JSONResponse({"stage": "Begun"})
 
@@ -228,21 +228,19 @@ def application(service: Service, port: int) -> Any:
             raise RefusedError(404, "there is no such file")
         return Response(_asset(name), media_type=_ASSETS[name])
 
+    questions = (
+        service.state,
+        service.topics,
+        service.view,
+        service.page,
+        service.read,
+        service.why,
+    )
     app = Starlette(
         routes=[
             Route("/", page),
             Route("/assets/{name}", asset),
-            *(
-                guarded(answer, "GET")
-                for answer in (
-                    service.state,
-                    service.topics,
-                    service.view,
-                    service.page,
-                    service.read,
-                    service.why,
-                )
-            ),
+            *(guarded(answer, "GET") for answer in questions),
             guarded(service.act, "POST"),
             guarded(service.export, "POST"),
         ],
@@ -298,6 +296,7 @@ async def _json(request: Request) -> dict[str, Any]:
     """Read an object of JSON, which must be complete in time."""
     if request.headers.get("content-type", "").partition(";")[0] != "application/json":
         raise RefusedError(415, "send application/json")
+
     body = bytearray()
     try:
         async with asyncio.timeout(_SECONDS_TO_SEND):
@@ -307,13 +306,14 @@ async def _json(request: Request) -> dict[str, Any]:
                     raise RefusedError(413, f"at most {MAX_BYTES:,} bytes in one request")
     except TimeoutError as error:
         raise RefusedError(408, "the request was not complete in time") from error
+
     try:
-        found = json.loads(body)
+        content = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise RefusedError(400, "the body is not JSON") from error
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise RefusedError(400, "the body is not an object")
-    return found
+    return content
 
 
 def _answer(error: Any, status: int) -> Response:
@@ -325,10 +325,11 @@ def _refused(request: Request, error: Any) -> Response:
 
 
 def _not_possible(request: Request, error: Any) -> Response:
-    status = (
-        409 if isinstance(error, ConflictError) else 410 if isinstance(error, GoneError) else 400
-    )
-    return _answer(error, status)
+    if isinstance(error, ConflictError):
+        return _answer(error, 409)
+    if isinstance(error, GoneError):
+        return _answer(error, 410)
+    return _answer(error, 400)
 
 
 def _not_found(request: Request, error: Any) -> Response:

@@ -22,7 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet.labelling.estimate import LEAST_RANDOM, Measurement, measure
-from tsenet.labelling.learner import Learner, Prediction, Topics, TrainingLabels, learn_topics
+from tsenet.labelling.learner import Learner, TrainingLabels
+from tsenet.labelling.predicted import Prediction
+from tsenet.labelling.text_topics import Topics, learn_topics
 
 __all__ = ["Failed", "Fitted", "Ready", "Worker"]
 
@@ -97,6 +99,8 @@ class Worker:
         n_jobs: int | None = None,
         embeddings: NDArray[Any] | None = None,
     ) -> None:
+        self._receive = receive
+
         context = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
         self._connection, other = context.Pipe()
         self._process = context.Process(
@@ -104,7 +108,7 @@ class Worker:
         )
         self._process.start()
         other.close()
-        self._receive = receive
+
         self._thread = threading.Thread(target=self._listen, name="learner", daemon=True)
         self._thread.start()
 
@@ -208,9 +212,11 @@ class _Loop:
         """Fit a model to the labels of a job; whether a measurement begins."""
         if not job.labels.can_be_fitted:
             return False
+
         start = time.perf_counter()
         model = learner.fit(job.labels)
         prediction = learner.predict(model, job.labels)
+
         path = self.folder / f"{job.revision}.tsenet"
         model.save(path)
         seconds = time.perf_counter() - start
@@ -227,10 +233,10 @@ class _Loop:
 
     def measure(self) -> bool:
         """Go on with a measurement by one model; whether it goes on after that."""
-        found = next(self.measuring, None)
-        if found is not None:
-            self.connection.send(found)
-        return found is None
+        measurement = next(self.measuring, None)
+        if measurement is not None:
+            self.connection.send(measurement)
+        return measurement is None
 
     def fail(self, error: Exception) -> None:
         """Say what went wrong; the traceback goes to standard error."""

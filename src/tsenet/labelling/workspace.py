@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 import tsenet
 from tsenet.errors import DataError, quoted
+from tsenet.labelling.actions import MAX_TITLE
 from tsenet.labelling.estimate import (
     LEAST_RANDOM,
     Measurement,
@@ -22,39 +23,25 @@ from tsenet.labelling.estimate import (
     interval,
     random_sample,
 )
-from tsenet.labelling.learner import TOPIC_WEIGHT, Topics, TrainingLabels, decided
-from tsenet.labelling.propose import propose, pure_topics, uncertainty
+from tsenet.labelling.learner import TOPIC_WEIGHT, TrainingLabels
+from tsenet.labelling.propose import pure_topics
 from tsenet.labelling.search import find
-from tsenet.labelling.session import NONE, Session
+from tsenet.labelling.session import Session
+from tsenet.labelling.state import NONE
+from tsenet.labelling.text_topics import Topics
+from tsenet.labelling.views import SORTS, Situation, View, Views
 from tsenet.labelling.worker import Failed, Fitted, Job, Message, Ready, Worker
 
-__all__ = ["GoneError", "View", "Workspace"]
+__all__ = ["Workspace"]
 
-SORTS = ("proposed", "typical", "uncertain", "disagreement", "random", "file")
-SHOWN = ("all", "open", "labelled", "topic", "skipped", "noted")
-
-_PROPOSED = 40  # texts in a list of proposals
 _SNIPPET = 280  # characters of a text in the list
 _MAX_TEXT = 100_000  # characters of a text that is read
-_MAX_VIEWS = 50
 _MAX_PAGE = 200  # texts that are asked for at once
 _MAX_WORDS = 8  # in the reasons of a prediction
+_MAX_GROUPS = 4  # of words, in the reasons
 _CURVE = 40  # points of the learning curve
 
-Ints = NDArray[np.int64]
 Json = dict[str, Any]
-
-
-class GoneError(DataError):
-    """A list of documents that is no longer kept: ask for it again."""
-
-
-@dataclass(frozen=True, eq=False)
-class View:
-    """A list of documents as it was when a window asked for it, and why each is proposed, if it is."""
-
-    texts: Ints
-    reasons: dict[int, str]
 
 
 class Workspace:
@@ -83,18 +70,20 @@ class Workspace:
         self.session = session
         self.name = name
         self.documents = session.documents
-        self.topics: Topics | None = None
-        self.fitted: Fitted | None = None
-        self.is_ready = False
-        self.failure = ""
         #: Called without arguments after each change.
         self.changed: Callable[[], None] = lambda: None
         self.version = 0
+
+        # What was learned so far.
+        self.topics = Topics.none(len(self.documents))
+        self.stage = "topics"  # then "structure", then "ready"
+        self.fitted: Fitted | None = None
+        self.failure = ""
         self._model: Any = None
-        self._views: OrderedDict[str, View] = OrderedDict()
+
+        self._views = Views()
         self._lock = threading.RLock()
         self._folder = tempfile.TemporaryDirectory(prefix="tsenet-label-")
-        self._members: dict[int, Ints] = {}
         self._worker = Worker(
             self.documents.texts,
             self.documents.order,
@@ -119,8 +108,9 @@ class Workspace:
             match message:
                 case Topics():
                     self.topics = message
+                    self.stage = "structure"
                 case Ready():
-                    self.is_ready = True
+                    self.stage = "ready"
                     self._learn()
                 case Fitted():
                     self._keep_model(message)
@@ -131,16 +121,22 @@ class Workspace:
             self._bump()
 
     def _keep_model(self, fitted: Fitted) -> None:
-        model = tsenet.load(fitted.path)
+        self._model = tsenet.load(fitted.path)
         fitted.path.unlink()
-        self._model, self.fitted, self.failure = model, fitted, ""
+        self.fitted = fitted
+        self.failure = ""
 
     def _learn(self) -> None:
         """Ask for a model of the labels that there are."""
-        if self.is_ready:
-            labels = self.training_labels()
-            sample = random_sample(self.documents.order, *self._labelled_and_skipped())
-            self._worker.learn(Job(self.session.revision, labels, sample))
+        if self.stage == "ready":
+            job = Job(self.session.revision, self.training_labels(), self._random_sample())
+            self._worker.learn(job)
+
+    @property
+    def situation(self) -> Situation:
+        """What there is at this moment."""
+        prediction = None if self.fitted is None else self.fitted.prediction
+        return Situation(self.session, self.topics, prediction)
 
     def touch(self) -> None:
         """Tell all windows that something is new."""
@@ -165,193 +161,181 @@ class Workspace:
             state.several,
         )
 
-    def _labelled_and_skipped(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which documents were labelled themselves, and which were skipped: (N,) each."""
-        labelled, skipped = np.zeros((2, len(self.documents)), bool)
-        labelled[list(self._single_labels())] = True
-        number = self.documents.number
-        skipped[[number[key] for key in self.session.state.skipped if key in number]] = True
-        return labelled, skipped
-
-    def _single_labels(self) -> dict[int, tuple[str, ...]]:
-        """The classes of the documents that were labelled themselves."""
-        labels = self.session.labels.items()
-        return {i: ids for i, (ids, who) in labels if who != "topic"}
+    def _random_sample(self) -> NDArray[np.int64]:
+        """The documents on which an estimate may rest."""
+        session = self.session
+        return random_sample(self.documents.order, session.is_labelled, session.is_skipped)
 
     def act(self, action: Any, by: str, seen: int | None) -> Json:
         """Do what a window asks for; ``view`` stands for all documents of a list, ``topic`` for all of a topic."""
         with self._lock:
-            if isinstance(action, dict) and action.get("do") == "topic":
-                topic = self._topic(action.get("topic"))
-                topics = self.topics
-                assert topics is not None
-                members = self._members_of(topic).tolist()
-                action = {**action, "documents": members, "topic": topics.titles[topic][:200]}
-            elif isinstance(action, dict) and "view" in action:
-                view = self._view(action["view"])
-                action = {**action, "documents": view.texts.tolist()}
-            number = self.session.do(action, by, seen)
+            number = self.session.do(self._with_documents(action), by, seen)
+
             event = self.session.journal.events[number]
-            if event["do"] == "undo":
+            is_undo = event["do"] == "undo"
+            if is_undo:  # the answer says what was undone
                 event = self.session.journal.events[event["event"]]
-                event = {**event, "undone": True}
             if event["do"] in ("label", "topic", "merge", "several", "skip"):
                 self._learn()
             self._bump()
+
             numbers = self.documents.number
             changed = [numbers[key] for key in event.get("documents", ()) if key in numbers]
             return {
                 "revision": self.session.revision,
                 "did": event["do"],
-                "undone": event.get("undone", False),
+                "undone": is_undo,
                 "class": event.get("class"),
                 "n": len(changed),
                 "documents": changed[:1],
             }
+
+    def _with_documents(self, action: Any) -> Any:
+        """An action with the documents that its topic or list stands for."""
+        if not isinstance(action, dict):
+            return action
+        if action.get("do") == "topic":
+            topic = self._topic(action.get("topic"))
+            members = self.topics.members(topic).tolist()
+            title = self.topics.titles[topic][:MAX_TITLE]
+            return {**action, "documents": members, "topic": title}
+        if "view" in action:
+            return {**action, "documents": self._views.of(action["view"]).texts.tolist()}
+        return action
 
     # ---- the whole
 
     def state(self) -> Json:
         """What the page shows apart from documents and topics."""
         with self._lock:
-            state, n = self.session.state, len(self.documents)
-            labelled, skipped = self._labelled_and_skipped()
-            counts = {"topic": Counter[str](), "you": Counter[str]()}
-            for ids, who in self.session.labels.values():
-                counts["topic" if who == "topic" else "you"].update(ids)
-            predicted = self._predicted_counts()
-            sample = random_sample(self.documents.order, labelled, skipped)
-            classes = [
-                {
-                    "id": chosen,
-                    "name": self.session.name_of(chosen),
-                    "colour": None if chosen == NONE else state.classes[chosen].colour,
-                    "labelled": counts["you"][chosen],
-                    "topic": counts["topic"][chosen],
-                    "predicted": predicted.get(chosen),
-                }
-                for chosen in [*state.classes, NONE]
-            ]
+            session = self.session
             return {
                 "name": self.name,
                 "version": self.version,
-                "revision": self.session.revision,
-                "documents": n,
-                "several": state.several,
-                "classes": classes,
-                "labelled": int(labelled.sum()),
-                "by_topic": counts["topic"].total(),
-                "skipped": int(skipped.sum()),
-                "elsewhere": self.session.n_elsewhere,
+                "revision": session.revision,
+                "documents": len(self.documents),
+                "several": session.state.several,
+                "classes": self._classes(),
+                "labelled": len(session.single_labels),
+                "by_topic": len(session.labels) - len(session.single_labels),
+                "skipped": int(session.is_skipped.sum()),
+                "elsewhere": session.n_elsewhere,
                 "learner": self._learner_state(),
-                "estimate": self._estimate(int(sample.size)),
+                "estimate": self._estimate(),
             }
 
-    def _learner_state(self) -> Json:
-        stage = "topics" if self.topics is None else "ready" if self.is_ready else "structure"
-        fitted = self.fitted
-        return {
-            "stage": stage,
-            "failure": self.failure,
-            "topics": self.topics is not None,
-            "fitted": None if fitted is None else fitted.revision,
-            "labels": None if fitted is None else int((fitted.labels.weights == 1).sum()),
-            "seconds": None if fitted is None else round(fitted.seconds, 1),
-        }
+    def _classes(self) -> list[Json]:
+        """The classes, and how many documents have each: by their own labels, by their topics, by the model."""
+        state = self.session.state
+        single, by_topic = Counter[str](), Counter[str]()
+        for ids, who in self.session.labels.values():
+            (by_topic if who == "topic" else single).update(ids)
+        predicted = self._predicted_counts()
+
+        return [
+            {
+                "id": chosen,
+                "name": state.name_of(chosen),
+                "colour": None if chosen == NONE else state.classes[chosen].colour,
+                "labelled": single[chosen],
+                "topic": by_topic[chosen],
+                "predicted": predicted.get(chosen),
+            }
+            for chosen in [*state.classes, NONE]
+        ]
 
     def _predicted_counts(self) -> dict[str, int]:
         """How many texts the model puts into each class."""
         if self.fitted is None:
             return {}
-        ids, shares = self.fitted.prediction.ids, self.fitted.prediction.shares
-        if self.fitted.labels.several:
-            return dict(zip(ids, (shares >= 0.5).sum(axis=0).tolist(), strict=True))
-        counts = np.bincount(shares.argmax(axis=1), minlength=len(ids))
-        return dict(zip(ids, counts.tolist(), strict=True))
+        prediction = self.fitted.prediction
+        return dict(zip(prediction.ids, prediction.counts().tolist(), strict=True))
 
-    def _estimate(self, n_random: int) -> Json:
+    def _learner_state(self) -> Json:
+        fitted = self.fitted
+        return {
+            "stage": self.stage,
+            "failure": self.failure,
+            "topics": self.stage != "topics",
+            "fitted": None if fitted is None else fitted.revision,
+            "labels": None if fitted is None else int((fitted.labels.weights == 1).sum()),
+            "seconds": None if fitted is None else round(fitted.seconds, 1),
+        }
+
+    def _estimate(self) -> Json:
         """Accuracy on random texts, with its interval and what more labels would bring."""
         measured = self.session.state.measured
-        found: Json = {"random": n_random, "least": LEAST_RANDOM, "curve": []}
+        n_random = int(self._random_sample().size)
+        estimate: Json = {"random": n_random, "least": LEAST_RANDOM, "curve": []}
         for result in measured[-_CURVE:]:
-            low, high = interval(result["right"], result["n"])
             accuracy = result["right"] / result["n"]
-            found["curve"].append([result["n_labels"], accuracy, low, high])
-        if measured:
-            last = measured[-1]
-            low, high = interval(last["right"], last["n"])
-            gain, error = expected_gain(last)
-            found |= {
-                "accuracy": last["right"] / last["n"],
-                "low": low,
-                "high": high,
-                "n": last["n"],
-                "labels": last["n_labels"],
-                "gain": gain,
-                "gain_error": error,
-                "per_class": last["per_class"],
-            }
-        return found
+            estimate["curve"].append(
+                [result["n_labels"], accuracy, *interval(result["right"], result["n"])]
+            )
+        if not measured:
+            return estimate
+
+        last = measured[-1]
+        low, high = interval(last["right"], last["n"])
+        gain, error = expected_gain(last)
+        return estimate | {
+            "accuracy": last["right"] / last["n"],
+            "low": low,
+            "high": high,
+            "n": last["n"],
+            "labels": last["n_labels"],
+            "gain": gain,
+            "gain_error": error,
+            "per_class": last["per_class"],
+        }
 
     # ---- topics
 
     def topic_tree(self) -> list[Json]:
         """The topics in the order of a tree, with their labels and the class that the model sees in them."""
         with self._lock:
-            topics = self.topics
-            if topics is None:
-                return []
-            n_topics = len(topics.ids)
-            labelled = np.zeros(n_topics, np.int64)
-            weak: list[Counter[str]] = [Counter() for _ in range(n_topics)]
-            for i, (ids, who) in self.session.labels.items():
-                main = int(topics.main[i])
-                for topic in topics.chain(main) if main >= 0 else ():
-                    if who == "topic":
-                        weak[topic].update(ids)
-                    else:
-                        labelled[topic] += 1
-            pure = pure_topics(topics, self._single_labels())
-            order = _tree_order(topics)
-            return [
-                {
-                    "topic": topic,
-                    "parent": int(topics.parent[topic]),
-                    "level": int(topics.level[topic]),
-                    "title": topics.titles[topic],
-                    "words": topics.words[topic],
-                    "n": int(self._members_of(topic).size),
-                    "share": self._members_of(topic).size / max(len(self.documents), 1),
-                    "labelled": int(labelled[topic]),
-                    "weak": dict(weak[topic]),
-                    "pure": pure.get(topic),
-                    **self._class_of_topic(topic),
-                }
-                for topic in order
-            ]
+            topics, situation = self.topics, self.situation
+            pure = pure_topics(topics, self.session.single_labels)
+            labelled, weak = self._labels_by_topic()
 
-    def _class_of_topic(self, topic: int) -> Json:
-        """The class that the model sees most often among the texts of a topic, and how often."""
-        members = self._members_of(topic)
-        if self.fitted is None or not members.size:
-            return {"class": None, "class_share": None}
-        prediction = self.fitted.prediction
-        shares = prediction.shares[members]
-        if self.fitted.labels.several:
-            counts = (shares >= 0.5).sum(axis=0)
-        else:
-            counts = np.bincount(shares.argmax(axis=1), minlength=len(prediction.ids))
-        best = int(counts.argmax())
-        return {"class": prediction.ids[best], "class_share": float(counts[best] / members.size)}
+            tree = []
+            for topic in topics.in_tree_order():
+                n = int(topics.members(topic).size)
+                chosen, share = situation.class_of_topic(topic)
+                tree.append(
+                    {
+                        "topic": topic,
+                        "parent": int(topics.parent[topic]),
+                        "level": int(topics.level[topic]),
+                        "title": topics.titles[topic],
+                        "words": topics.words[topic],
+                        "n": n,
+                        "share": n / max(len(self.documents), 1),
+                        "labelled": labelled[topic],
+                        "weak": dict(weak[topic]),
+                        "pure": pure.get(topic),
+                        "class": chosen,
+                        "class_share": share,
+                    }
+                )
+            return tree
 
-    def _members_of(self, topic: int) -> Ints:
-        if topic not in self._members:
-            assert self.topics is not None
-            self._members[topic] = self.topics.members(topic)
-        return self._members[topic]
+    def _labels_by_topic(self) -> tuple[list[int], list[Counter[str]]]:
+        """Of each topic, how many documents were labelled themselves, and the classes of the others."""
+        n_topics = len(self.topics.ids)
+        labelled = [0] * n_topics
+        weak = [Counter[str]() for _ in range(n_topics)]
+        for i, (ids, who) in self.session.labels.items():
+            main = int(self.topics.main[i])
+            for topic in self.topics.chain(main) if main >= 0 else ():
+                if who == "topic":
+                    weak[topic].update(ids)
+                else:
+                    labelled[topic] += 1
+        return labelled, weak
 
     def _topic(self, topic: Any) -> int:
-        n_topics = 0 if self.topics is None else len(self.topics.ids)
+        n_topics = len(self.topics.ids)
         if not isinstance(topic, int) or isinstance(topic, bool) or not 0 <= topic < n_topics:
             raise DataError(f"there is no topic {quoted(topic)}")
         return topic
@@ -368,134 +352,42 @@ class Workspace:
         """Make a list of documents that stays as it is; its name, and how many they are."""
         if sort not in SORTS:
             raise DataError(f"sort is one of {', '.join(SORTS)}")
-        matching = None
+
+        n_documents = len(self.documents)
+        chosen = np.ones(n_documents, bool)
         if query.strip():  # outside the lock: it may take two seconds
-            matching = find(query, self.documents.texts, self.documents.folded)
+            chosen = find(query, self.documents.texts, self.documents.folded)
+
         with self._lock:
-            n = len(self.documents)
-            chosen = np.ones(n, bool) if matching is None else matching.copy()
+            situation = self.situation
             if topic is not None:
-                inside = np.zeros(n, bool)
-                inside[self._members_of(self._topic(topic))] = True
+                inside = np.zeros(n_documents, bool)
+                inside[self.topics.members(self._topic(topic))] = True
                 chosen &= inside
-            chosen &= self._shown(shown)
-            reasons: dict[int, str] = {}
+            chosen &= situation.shown(shown)
+
             if sort == "proposed":
-                texts, reasons = self._proposed(chosen)
+                view = situation.proposals(chosen)
             else:
-                texts = self._sorted(np.flatnonzero(chosen), sort, topic)
-            name = f"v{self.version}.{len(self._views)}.{id(texts):x}"
-            self._views[name] = View(texts, reasons)
-            while len(self._views) > _MAX_VIEWS:
-                self._views.popitem(last=False)
-            return {"view": name, "n": int(texts.size)}
-
-    def _shown(self, shown: str) -> NDArray[np.bool_]:
-        """The documents that a filter leaves."""
-        n, state = len(self.documents), self.session.state
-        kind, _, chosen = shown.partition(":")
-        if kind == "all":
-            return np.ones(n, bool)
-        if kind in ("open", "labelled", "skipped"):
-            labelled, skipped = self._labelled_and_skipped()
-            return {"labelled": labelled, "skipped": skipped, "open": ~(labelled | skipped)}[kind]
-        if kind == "noted":
-            return np.fromiter((key in state.notes for key in self.documents.keys), bool, n)
-        if kind in ("topic", "class"):
-            found = np.zeros(n, bool)
-            labels = self.session.labels.items()
-            found[
-                [i for i, (ids, who) in labels if (chosen in ids if chosen else who == "topic")]
-            ] = True
-            return found
-        if kind == "predicted" and self.fitted is not None:
-            answers = self._decided(np.arange(n))
-            return np.array([chosen in ids for ids in answers], bool)
-        raise DataError(f"show is one of {', '.join(SHOWN)}, class:ID, predicted:ID")
-
-    def _proposed(self, chosen: NDArray[np.bool_]) -> tuple[Ints, dict[int, str]]:
-        labelled, skipped = self._labelled_and_skipped()
-        closed = labelled | skipped | ~chosen
-        topics = self.topics or Topics.none(closed.size)
-        prediction = None if self.fitted is None else self.fitted.prediction
-        labels = self._single_labels()
-        found = propose(_PROPOSED, closed, self.documents.order, topics, labels, prediction)
-        texts = np.array([proposal.text for proposal in found], np.int64)
-        return texts, {proposal.text: proposal.reason for proposal in found}
-
-    def _sorted(self, texts: Ints, sort: str, topic: int | None) -> Ints:
-        """Texts in the order asked for; what it needs but is not known yet leaves the order of the file."""
-        rank = np.empty(len(self.documents), np.int64)
-        rank[self.documents.order] = np.arange(rank.size)
-        if sort == "random":
-            return texts[np.argsort(rank[texts])]
-        if sort == "typical" and self.topics is not None and self.topics.ids:
-            strengths = self.topics.strengths[texts]
-            column = strengths[:, [topic]] if topic is not None else strengths
-            value = column.max(axis=1).toarray().ravel()
-            return texts[np.argsort(-value, kind="stable")]
-        if self.fitted is None or sort == "file":
-            return texts
-        shares = self.fitted.prediction.shares[texts]
-        if sort == "uncertain":
-            doubt = uncertainty(shares, self.fitted.labels.several)
-            return texts[np.argsort(-doubt, kind="stable")]
-        if sort == "disagreement":
-            return texts[np.argsort(-self._disagreement(texts), kind="stable")]
-        return texts
-
-    def _disagreement(self, texts: Ints) -> NDArray[np.float64]:
-        """How sure the model is of another class than a text's label, or than most texts of its topic: (n,)."""
-        assert self.fitted is not None
-        prediction = self.fitted.prediction
-        column = {chosen: k for k, chosen in enumerate(prediction.ids)}
-        of_topic: dict[int, str | None] = {}
-        value = np.zeros(texts.size)
-        for place, i in enumerate(texts.tolist()):
-            ids, who = self.session.label_of(i)
-            expected = ids[0] if who in ("you", "file") else None
-            if expected is None and self.topics is not None and self.topics.main[i] >= 0:
-                main = int(self.topics.main[i])
-                if main not in of_topic:
-                    of_topic[main] = self._class_of_topic(main)["class"]
-                expected = of_topic[main]
-            if expected in column:
-                shares = prediction.shares[i]
-                value[place] = shares.max() - shares[column[expected]] + (who in ("you", "file"))
-                if shares.argmax() == column[expected]:
-                    value[place] = 0.0
-        return value
-
-    def _view(self, name: Any) -> View:
-        view = self._views.get(name) if isinstance(name, str) else None
-        if view is None:
-            raise GoneError("this list is no longer kept: ask for it again")
-        self._views.move_to_end(name)
-        return view
+                view = View(situation.in_order(np.flatnonzero(chosen), sort, topic), {})
+            return {"view": self._views.keep(view), "n": int(view.texts.size)}
 
     def page(self, name: str, start: int, n: int) -> Json:
         """Some documents of a list."""
         with self._lock:
-            view = self._view(name)
-            texts = view.texts[max(start, 0) : max(start, 0) + min(n, _MAX_PAGE)]
-            answers = self._decided(texts)
-            items = []
-            for i, answer in zip(texts.tolist(), answers, strict=True):
-                items.append(
-                    {**self._document(i, answer, _SNIPPET), "reason": view.reasons.get(i, "")}
-                )
+            view = self._views.of(name)
+            start = max(start, 0)
+            items = [
+                {**self._document(i, _SNIPPET), "reason": view.reasons.get(i, "")}
+                for i in view.texts[start : start + min(n, _MAX_PAGE)].tolist()
+            ]
             return {"revision": self.session.revision, "start": start, "items": items}
 
-    def _decided(self, texts: Ints) -> list[tuple[str, ...]]:
-        if self.fitted is None:
-            return [()] * texts.size
-        prediction = self.fitted.prediction
-        return decided(prediction.ids, prediction.shares[texts], self.fitted.labels.several)
-
-    def _document(self, i: int, answer: tuple[str, ...], most: int) -> Json:
+    def _document(self, i: int, most: int) -> Json:
+        """A document, at most so many characters of it."""
         text, key = self.documents.texts[i], self.documents.keys[i]
         ids, who = self.session.label_of(i)
-        return {
+        document: Json = {
             "document": i,
             "text": text[:most],
             "cut": len(text) > most,
@@ -503,40 +395,27 @@ class Workspace:
             "who": who,
             "skipped": key in self.session.state.skipped,
             "note": self.session.state.notes.get(key, ""),
-            "predicted": answer,
-            "confidence": self._confidence(i),
+            "predicted": (),
+            "confidence": None,
         }
+        if self.fitted is not None:
+            prediction = self.fitted.prediction
+            document["predicted"] = prediction.answers(np.array([i]))[0]
+            document["confidence"] = prediction.confidence(i)
+        return document
 
-    def _confidence(self, i: int) -> float | None:
-        """The probability of what the model decides: of the class, or of its least certain yes or no."""
-        if self.fitted is None:
-            return None
-        shares = self.fitted.prediction.shares[i]
-        if self.fitted.labels.several:
-            return float(np.maximum(shares, 1 - shares).min())
-        return float(shares.max())
+    # ---- one document
 
     def read(self, i: int) -> Json:
         """A whole document, its topics, and how probable each class is."""
         with self._lock:
             self._check_document(i)
-            chances = []
-            if self.fitted is not None:
-                prediction = self.fitted.prediction
-                chances = sorted(
-                    zip(prediction.ids, prediction.shares[i].tolist(), strict=True),
-                    key=lambda pair: -pair[1],
-                )
-            topics = []
-            if self.topics is not None and self.topics.main[i] >= 0:
-                main = int(self.topics.main[i])
-                topics = [
-                    {"topic": k, "title": self.topics.titles[k]} for k in self.topics.chain(main)
-                ]
+            main = int(self.topics.main[i])
+            chain = self.topics.chain(main) if main >= 0 else []
             return {
-                **self._document(i, self._decided(np.array([i]))[0], _MAX_TEXT),
-                "chances": chances,
-                "topics": topics,
+                **self._document(i, _MAX_TEXT),
+                "chances": [] if self.fitted is None else self.fitted.prediction.chances(i),
+                "topics": [{"topic": k, "title": self.topics.titles[k]} for k in chain],
                 "revision": self.session.revision,
             }
 
@@ -549,44 +428,31 @@ class Workspace:
             model, fitted = self._model, self.fitted
         if model is None or fitted is None:
             raise DataError("there is no model yet: label texts of two classes")
-        order = np.argsort(-fitted.prediction.shares[i])
-        ids = fitted.prediction.ids
-        if fitted.labels.several:
-            target: Any = int(order[0]) if len(ids) > 1 else None
-            chosen, other = ids[int(order[0])], None
-            found = explain_prediction(model, self.documents.texts[i], target=target, n=5)
-        else:
-            chosen, other = ids[int(order[0])], ids[int(order[1])]
-            found = explain_prediction(
-                model, self.documents.texts[i], target=chosen, against=other, n=5
-            )
+
+        prediction = fitted.prediction
+        first, *others = np.argsort(-prediction.shares[i]).tolist()
+        chosen = prediction.ids[first]
+        target: Any = chosen
+        against = None if prediction.several else prediction.ids[others[0]]
+        if prediction.several:  # an output for each class; without a number where there is one
+            target = first if others else None
+        text = self.documents.texts[i]
+        reasons = explain_prediction(model, text, target=target, against=against, n=5)
+
         words = [
-            {"word": part.name, "adds": part.contribution} for part in found.features[:_MAX_WORDS]
+            {"word": feature.name, "adds": feature.contribution}
+            for feature in reasons.features[:_MAX_WORDS]
         ]
+        of_topics = [reason for reason in reasons.reasons if reason.topic is not None]
         groups = [
             {
-                "words": [part.name for part in reason.features[:3]],
+                "words": [feature.name for feature in reason.features[:3]],
                 "adds": reason.contribution,
             }
-            for reason in [reason for reason in found.reasons if reason.topic is not None][:4]
+            for reason in of_topics[:_MAX_GROUPS]
         ]
-        return {"for": chosen, "against": other, "words": words, "groups": groups}
+        return {"for": chosen, "against": against, "words": words, "groups": groups}
 
     def _check_document(self, i: int) -> None:
         if not 0 <= i < len(self.documents):
             raise DataError(f"there is no document {i}")
-
-
-def _tree_order(topics: Topics) -> list[int]:
-    """The topics, each followed by those below it, the strongest first."""
-    size = np.asarray(topics.strengths.sum(axis=0)).ravel()
-    below: dict[int, list[int]] = {}
-    for topic in np.argsort(-size, kind="stable").tolist():
-        below.setdefault(int(topics.parent[topic]), []).append(topic)
-    order: list[int] = []
-    waiting = below.get(-1, [])[::-1]
-    while waiting:
-        topic = waiting.pop()
-        order.append(topic)
-        waiting += below.get(topic, [])[::-1]
-    return order
