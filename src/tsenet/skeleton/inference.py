@@ -47,7 +47,8 @@ class Inference:
         by_depth = nodes_by_depth(parent) if by_depth is None else by_depth
         latents = [nodes[nodes >= n_observed] for nodes in reversed(by_depth)]  # deepest first
         # Copies are writable: read-only arrays are another type to numba and would compile the kernel again.
-        log_cpt = np.log(np.maximum(cpt, NEVER))
+        cpt = np.maximum(cpt, NEVER)
+        log_cpt = np.log(cpt)
 
         # The upward pass of a row in which all observed variables are off; other rows differ from it along few paths.
         # message[v, t] = ln P(all below v | parent of v in state t), and evidence[z, s] the sum over z's children.
@@ -67,6 +68,7 @@ class Inference:
 
         prepared = PreparedTree(
             np.array(parent, np.int32),
+            cpt,
             log_cpt,
             np.concatenate(latents).astype(np.int32),
             evidence,
