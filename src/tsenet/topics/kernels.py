@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from tsenet._system.jit import Array, Int, kernel
+from tsenet._system.jit import Array, Int, sum_kernel
 from tsenet.skeleton.kernels.csr import Csr
 
 
-@kernel
+@sum_kernel
 def divide_words(
     rows: Csr,
     weight: Array,
@@ -40,58 +40,70 @@ def divide_words(
     out : float64 (V, K), added to.
     """
     n_topics = counts.shape[1]
+    longest = 0
+    for row in range(rows.start.size - 1):
+        longest = max(longest, rows.start[row + 1] - rows.start[row])
+
+    # how likely a row's words are in the topics that are left, side by side in memory
+    likely = np.empty((longest, n_topics))
     mixture, total = np.zeros(n_topics), np.empty(n_topics)
-    active = np.empty(n_topics, np.int64)
+    active = np.empty(n_topics, np.int64)  # the topics that are left
+    left = np.empty(n_topics)  # their shares
     for row in range(rows.start.size - 1):
         first, last = rows.start[row], rows.start[row + 1]
-        n_active = 0
         for e in range(first, last):
             word = rows.items[e]
             for t in range(topics.start[word], topics.start[word + 1]):
-                k = topics.items[t]
-                if mixture[k] == 0.0:
-                    active[n_active] = k
-                    n_active += 1
-                mixture[k] += weight[word] * topic_of[t]
+                mixture[topics.items[t]] += weight[word] * topic_of[t]
+
+        n_active = 0
+        for k in range(n_topics):
+            if mixture[k] > 0.0:
+                active[n_active] = k
+                left[n_active] = mixture[k]
+                mixture[k] = 0.0
+                n_active += 1
 
         for step in range(n_steps):
             is_last = step == n_steps - 1
             for a in range(n_active):
-                total[active[a]] = 0.0
-                mixture[active[a]] /= size[active[a]]
+                total[a] = 0.0
+                left[a] /= size[active[a]]
 
             for e in range(first, last):
-                word = rows.items[e]
+                word, of_word = rows.items[e], likely[e - first]
+                if step == 0:
+                    for a in range(n_active):
+                        of_word[a] = counts[word, active[a]] + background[word]
+
                 norm = 0.0
                 for a in range(n_active):
-                    norm += mixture[active[a]] * (counts[word, active[a]] + background[word])
+                    norm += left[a] * of_word[a]
 
                 if norm <= 0.0:
                     continue
                 scale = weight[word] / norm
                 for a in range(n_active):
-                    k = active[a]
-                    share = scale * mixture[k] * (counts[word, k] + background[word])
-                    total[k] += share
-                    if is_last:
-                        out[word, k] += share
+                    total[a] += scale * of_word[a]
 
-            best = active[0] if n_active else 0
+                if is_last:
+                    for a in range(n_active):
+                        out[word, active[a]] += scale * left[a] * of_word[a]
+
+            best = 0
             for a in range(n_active):
-                if total[active[a]] > total[best]:
-                    best = active[a]
+                total[a] *= left[a]
+                if total[a] > total[best]:
+                    best = a
 
             n_left = 0
             for a in range(n_active):
-                k = active[a]
-                if total[k] > sparsity or k == best:
-                    mixture[k] = max(total[k] - sparsity, 1e-9)
-                    active[n_left] = k
+                if total[a] > sparsity or a == best:
+                    left[n_left] = max(total[a] - sparsity, 1e-9)
+                    active[n_left] = active[a]
+                    if n_left < a:
+                        for e in range(last - first):
+                            likely[e, n_left] = likely[e, a]
                     n_left += 1
-                else:
-                    mixture[k] = 0.0
 
             n_active = n_left
-
-        for a in range(n_active):
-            mixture[active[a]] = 0.0
