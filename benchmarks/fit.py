@@ -30,6 +30,11 @@ CASES: dict[str, tuple[str, int | None]] = {
     "stackoverflow": ("stackoverflow", None),
     "20newsgroups-400": ("20newsgroups", 400),
     "many-classes": ("many classes", None),
+    # of the size of R8: 5,485 short news and about 6,000 long stories
+    "news-400": ("ag_news@7313", 400),
+    "news": ("ag_news@7313", None),
+    "nyt-400": ("nyt", 400),
+    "nyt": ("nyt", None),
     "ag_news": ("ag_news", None),
     "digits": ("digits", None),
     "mnist": ("mnist", None),
