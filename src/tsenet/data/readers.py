@@ -33,7 +33,8 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tsenet.data.table import Table, date_columns, number_of, numbers_of, surrogate_in
+from tsenet.data.dates import date_columns
+from tsenet.data.table import Table, number_of, numbers_of, surrogate_in
 from tsenet.errors import DataError, TooLargeError, count_of, import_optional, listed, quoted
 
 if TYPE_CHECKING:

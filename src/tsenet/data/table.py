@@ -1,20 +1,16 @@
 """The table: dense or sparse values with column names, checked once at the border of the library.
 
-Of a dataframe, categories become codes, and dates a few columns of numbers: a column ``sold`` of dates gives
-``sold: year`` (with its fraction), ``sold: month`` (1 to 12) and ``sold: weekday`` (1 for Monday). The column names of
-a model therefore show which columns of new rows hold dates.
+Of a dataframe, categories become codes, and dates a few columns of numbers (:mod:`tsenet.data.dates`).
 """
 
 from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from tsenet.data.dates import date_columns, days_of, numbers_of_days
 from tsenet.errors import DataError, NonNumericError, count_of, quoted
 
 if TYPE_CHECKING:
@@ -36,13 +33,6 @@ RESHAPE = (
 )
 MAX_COLUMNS = int(np.iinfo(np.int32).max)
 _COMPRESSED = {"csr": sp.csr_array, "csc": sp.csc_array, "bsr": sp.bsr_array}
-_DAYS_PER_YEAR = 365.2425
-# An ISO 8601 date, perhaps with a time of day.
-_DATE = re.compile(r"^\s*(\d{4}-\d\d-\d\d)(?:[T\s].*)?$")
-# Smallest share of dates among the texts of a column of dates.
-_MIN_DATE_SHARE = 0.9
-
-
 # Half of a character beyond U+FFFF, which no encoding can write.
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
@@ -597,14 +587,14 @@ def _frame_values(
     for j, name in enumerate(column_names):
         series = table.get_column(table.columns[j])
         try:
-            days = _days_of(series, label(j), None if dates is None else name in dates)
+            days = days_of(series, label(j), None if dates is None else name in dates)
             if days is None:
                 columns[name] = _numbers_or_codes(series, label(j))
                 continue
         except UnicodeEncodeError as error:
             raise DataError(f"{label(j)} {surrogate_in(error.object)}") from error
 
-        for derived, numbers in _numbers_of_days(name, days).items():
+        for derived, numbers in numbers_of_days(name, days).items():
             if derived in column_names:
                 raise DataError(
                     f"{label(j)} holds dates, which become {derived!r}: rename this one"
@@ -651,67 +641,3 @@ def _numbers_or_codes(series: Any, label: str) -> tuple[npt.NDArray[Any], Levels
     codes, levels = pd.factorize(cells.map(str, na_action="ignore"), sort=True)
     _refuse_surrogates(levels, label)
     return np.where(codes < 0, np.nan, codes), tuple(levels)
-
-
-# ---- dates
-
-
-def date_columns(names: Iterable[str], training: Collection[str]) -> set[str]:
-    """Return which of the names were columns of dates in a training table with these columns."""
-    known = set(training)
-    return {name for name in names if name not in known and f"{name}: year" in known}
-
-
-def _days_of(series: Any, label: str, was_date: bool | None) -> pd.DatetimeIndex | None:
-    """Return the days of a column of dates, NaT where missing; None if it holds something else.
-
-    ``was_date``: whether it held dates in training, None for a training table. Of texts in a training table, at least
-    nine of ten must be dates.
-    """
-    import narwhals as nw
-    import pandas as pd
-
-    dtype = series.dtype
-    is_no_date = dtype.is_numeric() or dtype in (nw.Categorical, nw.Enum)
-    if was_date is False or (was_date is None and is_no_date):
-        return None
-
-    if dtype in (nw.Datetime, nw.Date):
-        if getattr(dtype, "time_zone", None) is not None:
-            series = series.dt.replace_time_zone(None)
-        return pd.DatetimeIndex(series.to_numpy().astype("datetime64[D]").astype("datetime64[s]"))
-
-    cells = pd.Series(series.to_numpy(), dtype=object)
-    present = cells.dropna()
-    are_texts = all(isinstance(value, str | date) for value in present)
-    if was_date and not are_texts:
-        shown = quoted(present.iloc[0])
-        raise DataError(f"{label} held dates in training, now values such as {shown}")
-
-    if not was_date and not (are_texts and any(map(_DATE.match, map(str, present[:10])))):
-        return None
-    texts = present.map(str).astype(object).str.extract(_DATE)[0]
-    days = pd.to_datetime(texts, format="%Y-%m-%d", errors="coerce")
-    n_wrong = int(days.isna().sum())
-    if not was_date and n_wrong > (1 - _MIN_DATE_SHARE) * len(present):
-        return None
-
-    if n_wrong or (not was_date and isinstance(present.iloc[0], str)):
-        wrong = f"; {n_wrong:,} of {len(present):,} are not dates and count as missing"
-        message = f"{label} holds dates: they become numbers (year, month, weekday)"
-        warnings.warn(message + (wrong if n_wrong else ""), UserWarning, stacklevel=3)
-
-    return pd.DatetimeIndex(days.reindex(cells.index))
-
-
-def _numbers_of_days(name: str, days: pd.DatetimeIndex) -> dict[str, npt.NDArray[np.float64]]:
-    """Return the numbers of a column of dates by name, NaN where missing."""
-    import pandas as pd
-
-    since_1970 = (days - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
-    numbers = {
-        f"{name}: year": 1970 + since_1970 / _DAYS_PER_YEAR,
-        f"{name}: month": days.month,
-        f"{name}: weekday": days.day_of_week + 1,
-    }
-    return {part: np.asarray(values, np.float64) for part, values in numbers.items()}

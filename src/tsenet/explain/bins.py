@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tsenet.data.dates import read_dates
 from tsenet.errors import DataError
 from tsenet.topics.presence import presence
 
@@ -69,10 +70,10 @@ def shares_of_bins(strengths: Any, bins: Bins) -> NDArray[np.float64]:
 def bins_of(values: Sequence[Any]) -> Bins:
     """Cut a column into bins.
 
-    Dates (years, or as ISO 8601 writes them) are binned by day, month, year or several years: the finest that gives at
-    most 60 bins, including empty ones in between. More than 40 different whole numbers, or 20 others, are
-    cut into ten ranges with about equally many rows. Everything else is a label; those beyond the 40 most frequent
-    share a bin.
+    Dates (days, months or years; see :func:`tsenet.data.dates.read_dates`) are binned by day, month, year or several
+    years: the finest that gives at most 60 bins, including empty ones in between. More than 40 different whole numbers,
+    or 20 others, are cut into ten ranges with about equally many rows. Everything else is a label; those beyond the 40
+    most frequent share a bin.
 
     Raises
     ------
@@ -120,17 +121,10 @@ def bins_of(values: Sequence[Any]) -> Bins:
 
 def _periods(text: pd.Series) -> pd.Series | None:
     """Dates as calendar periods; None if one is not a date."""
-    import pandas as pd
-
-    # A bare number is a year only if it can be one: 0042 or 9000 is a code.
-    form = r"(?:1\d|20|21)\d\d|\d{4}[-/.]\d{1,2}(?:[-/.]\d{1,2}(?:[T ].*)?)?"
-    if not text.str.fullmatch(form).all():
+    days, n_parts = read_dates(text)
+    if not n_parts.all():
         return None
-    parts = text.str.replace("[/.]", "-", regex=True).str.split("[T ]").str[0]
-    days = pd.to_datetime(parts, format="ISO8601", errors="coerce")
-    if days.isna().any():
-        return None
-    units = {4: "Y", 7: "MY"}.get(int(parts.str.len().min()), "DMY")
+    units = {1: "Y", 2: "MY", 3: "DMY"}[int(n_parts.min())]
     return calendar_periods(days, _MAX_BINS, units)
 
 
