@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from tsenet.data.binary import BinaryRows
 from tsenet.data.blocks import Blocks
+from tsenet.data.directions import strongest_directions
 from tsenet.data.scaling import unit_rows
 
 N_DIRECTIONS = 100
@@ -26,8 +27,8 @@ Float32 = NDArray[np.float32]
 def context_vectors(blocks: Blocks, seed: np.random.SeedSequence) -> Float32:
     """Coordinates of the columns along at most 100 singular directions of the rows: (D, K).
 
-    An entry of a row counts ln(N / n) if its column is on in n of N rows; rows have length 1. Directions are found by
-    subspace iteration (Halko, Martinsson and Tropp 2011) and count by their singular values.
+    An entry of a row counts ln(N / n) if its column is on in n of N rows; rows have length 1. Directions count by
+    their singular values.
 
     Parameters
     ----------
@@ -45,18 +46,14 @@ def context_vectors(blocks: Blocks, seed: np.random.SeedSequence) -> Float32:
     weighted = _weighted(rows)  # (N, D)
     n_kept = min(N_DIRECTIONS, *weighted.shape)
     n_sought = min(n_kept + OVERSAMPLING, *weighted.shape)
-    basis = rng.standard_normal((rows.n_columns, n_sought), np.float32)  # (D, K')
+    guess = rng.standard_normal((rows.n_columns, n_sought), np.float32)  # (D, K')
 
     with threadpool_limits(1, "blas"):  # a product's sums must not depend on threads
-        for _ in range(POWER_ITERATIONS):
-            basis = np.linalg.qr(weighted.T @ (weighted @ basis))[0]
+        squares, directions = strongest_directions(weighted, guess, POWER_ITERATIONS)
 
-        # The singular values and directions within the space that the basis spans.
-        projected = (weighted @ basis).astype(np.float64)  # (N, K')
-        squares, rotation = np.linalg.eigh(projected.T @ projected)
-        strongest = slice(None, -n_kept - 1, -1)  # eigh sorts from the smallest up
-        singular = np.sqrt(np.maximum(squares[strongest], 0.0))  # (K,)
-        return np.asarray((basis @ rotation[:, strongest]) * singular, np.float32)
+    strongest = slice(None, -n_kept - 1, -1)
+    singular = np.sqrt(np.maximum(squares[strongest], 0.0))  # (K,)
+    return np.asarray(directions[:, strongest] * singular, np.float32)
 
 
 def contexts_above(below: Float32, parent: NDArray[np.int32], n_upper: int) -> Float32:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
 from tsenet._system.threads import chunks
+from tsenet.data.directions import gram, strongest_directions
 from tsenet.data.scaling import unit_rows
 from tsenet.errors import DataError
 from tsenet.network import kernels
@@ -263,14 +264,11 @@ def _directions_of(columns: Float32, k: int) -> NDArray[np.float64]:
     if m == 0:
         return np.zeros((0, 0))
     if m <= _SMALL:
-        variance, vectors = np.linalg.eigh(_gram(columns.T))
+        variance, vectors = np.linalg.eigh(gram(columns.T))
     else:
         n_sought = min(k + _MORE, m, n)
-        found = np.random.default_rng(0).standard_normal((m, n_sought)).astype(np.float32)
-        for _ in range(_ROUNDS):
-            found = np.linalg.qr(columns @ (columns.T @ found))[0]
-        variance, vectors = np.linalg.eigh(_gram(columns.T @ found))
-        vectors = found @ vectors
+        guess = np.random.default_rng(0).standard_normal((m, n_sought)).astype(np.float32)
+        variance, vectors = strongest_directions(columns.T, guess, _ROUNDS)
     return np.asarray(vectors[:, _is_kept(variance)][:, ::-1][:, :k])
 
 
@@ -278,11 +276,6 @@ def _is_kept(variance: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Whether directions of some variances (…, k), ascending, vary enough relative to the last."""
     most: NDArray[np.float64] = variance[..., -1:]
     return np.asarray((variance >= _LEAST_VARIANCE * most) & (most > 0))
-
-
-def _gram(columns: NDArray[Any]) -> NDArray[np.float64]:
-    wide = columns.astype(np.float64)
-    return np.asarray(wide.T @ wide)
 
 
 # ---- sparse rows: all latents at once, by the kernels of a training step

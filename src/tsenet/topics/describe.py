@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import logit
 
+from tsenet.data.ranks import ranks_in_groups
 from tsenet.errors import DataError
 from tsenet.skeleton.chow_liu import binary_information
 from tsenet.skeleton.tree import is_numbered
@@ -607,12 +608,11 @@ def _words_below(tree: LatentTree) -> _Pairs:
 
 def _best_pairs(pairs: _Pairs, score: Floats, n_words: int, min_share: float) -> tuple[Ints, Ints]:
     """The pairs that describe topics, and the rank of the word in its topic, from 0 on."""
-    is_likelier = np.flatnonzero(pairs.chance[:, 1] > pairs.chance[:, 0])
-    order = is_likelier[
-        np.lexsort((pairs.word[is_likelier], -score[is_likelier], pairs.topic[is_likelier]))
-    ]
-    topic = pairs.topic[order]
-    first = np.searchsorted(topic, topic)  # where the pairs of the same topic begin
-    rank = np.arange(order.size) - first
-    is_best = (rank < n_words) & (score[order] >= min_share * score[order][first])
-    return order[is_best], rank[is_best]
+    likelier = np.flatnonzero(pairs.chance[:, 1] > pairs.chance[:, 0])
+    topic, of_pair = pairs.topic[likelier], score[likelier]
+    highest = np.full(topic.max(initial=-1) + 1, -np.inf)  # of each topic
+    np.maximum.at(highest, topic, of_pair)
+
+    rank = ranks_in_groups(topic, of_pair, tie=pairs.word[likelier])
+    is_best = (rank < n_words) & (of_pair >= min_share * highest[topic])
+    return likelier[is_best], rank[is_best]

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tsenet.data.ranks import ranks_in_groups
 from tsenet.progress import Progress
 
 if TYPE_CHECKING:
@@ -105,13 +106,13 @@ def strongest_rows(strengths: Any, n_rows: int) -> tuple[Ints, Floats]:
     is_present = entries.data >= PRESENT
     row, topic, value = (part[is_present] for part in (entries.row, entries.col, entries.data))
 
-    order = np.lexsort((row, -value, topic))
-    rank = np.arange(order.size) - np.searchsorted(topic[order], topic[order])
-    order, rank = order[rank < n_rows], rank[rank < n_rows]
+    rank = ranks_in_groups(topic, value, tie=row)
+    is_strong = rank < n_rows
+    place = topic[is_strong], rank[is_strong]
 
     shape = (strengths.shape[1], n_rows)
     rows = np.full(shape, -1, np.int64)
     strength = np.zeros(shape)
-    rows[topic[order], rank] = row[order]
-    strength[topic[order], rank] = value[order]
+    rows[place] = row[is_strong]
+    strength[place] = value[is_strong]
     return rows, strength

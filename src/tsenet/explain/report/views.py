@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tsenet.data.ranks import ranks_in_groups
 from tsenet.explain.affine import strongest
 from tsenet.topics.topic import Topic, every_topic
 
@@ -150,9 +151,7 @@ def _strongest_pairs(
     """
     strong = np.zeros(value.size, bool)
     for group, n in zip((first, second), most, strict=True):
-        order = np.lexsort((-np.abs(value), group))
-        runs = group[order]
-        strong[order[np.arange(runs.size) - np.searchsorted(runs, runs) < n]] = True
+        strong |= ranks_in_groups(group, np.abs(value)) < n
     order = np.lexsort((second, -np.abs(value), first))
     order = order[strong[order]]
     of: list[list[float]] = [[] for _ in range(n_first)]

@@ -1,0 +1,44 @@
+"""The directions along which rows vary most, by subspace iteration (Halko, Martinsson and Tropp 2011)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def strongest_directions(
+    rows: Any, guess: NDArray[np.float32], n_rounds: int
+) -> tuple[Floats, Floats]:
+    """The strongest right singular directions of rows, about.
+
+    Parameters
+    ----------
+    rows : float32 array or csr_array (N, D)
+        Rows, centred if it is to be their variance.
+    guess : float32 (D, K)
+        Random columns. Some more than the directions that are needed make these more exact.
+    n_rounds : int
+        Products with the rows.
+
+    Returns
+    -------
+    float64 (K,), float64 (D, K)
+        Squares of the singular values, ascending, and the directions: orthonormal columns.
+    """
+    basis = guess
+    for _ in range(n_rounds):
+        basis = np.linalg.qr(rows.T @ (rows @ basis))[0]
+
+    # The directions within the space that the basis spans.
+    squares, rotation = np.linalg.eigh(gram(rows @ basis))
+    return squares, basis @ rotation
+
+
+def gram(columns: NDArray[Any]) -> Floats:
+    """Inner products of columns, (K, K) from (N, K), in double precision."""
+    wide = columns.astype(np.float64)
+    return np.asarray(wide.T @ wide)

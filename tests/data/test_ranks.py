@@ -1,0 +1,24 @@
+"""Ranks within groups: sorted by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tsenet.data.ranks import ranks_in_groups
+
+
+@pytest.mark.parametrize("has_ties", [False, True])
+def test_ranks_are_places_in_the_sorted_group(has_ties: bool) -> None:
+    rng = np.random.default_rng(0)
+    group, strength = rng.integers(0, 6, 80), rng.integers(-3, 4, 80) / 2
+    tie = rng.permutation(80) if has_ties else np.arange(80)
+    found = ranks_in_groups(group, strength, tie if has_ties else None)
+    for k in range(6):
+        own = np.flatnonzero(group == k).tolist()
+        own.sort(key=lambda entry: (-strength[entry], tie[entry]))
+        assert found[own].tolist() == list(range(len(own)))
+
+
+def test_no_entries_have_no_ranks() -> None:
+    assert ranks_in_groups(np.zeros(0, np.int64), np.zeros(0)).shape == (0,)
