@@ -98,7 +98,7 @@ matrix: ## Install without torch, and test predictions, trees and files, with ea
 VERSIONS ?= 3.11 3.12 3.13
 # Those that fit networks need torch.
 WITHOUT_TORCH := tests/skeleton tests/expansion tests/topics tests/oracle tests/data --ignore=tests/data/test_blocks.py \
-	--deselect=tests/data/test_table.py::test_models_read_new_dates_as_those_of_training \
+	--deselect=tests/data/test_dates.py::test_models_read_new_dates_as_those_of_training \
 	--deselect=tests/expansion/test_context.py::test_sparse_rows_are_wired_by_context_and_dense_ones_by_information
 
 bench: $(INSTALLED) ## Run the benchmarks (ARGS go to benchmarks)
