@@ -179,7 +179,8 @@ class Results:
         ``few-labels/ag_news/100/tsenet`` is a score, ``…/tsenet-vs-logistic`` a difference (first minus second). After
         a space may follow: ``interval`` or ``verdict`` of a difference; ``parameters``, ``share-of-RIVAL`` (of the
         parameters), ``cpu``, ``seeds``, ``macro-f1`` or ``vectors-FILE`` (the interpretability by a file of word
-        vectors). ``topics/20newsgroups/tsenet/1 nmi`` is a score of a level of topics.
+        vectors). ``tox21/*/all/…`` is the mean of all tasks, and ``better`` on how many of them the first is ahead.
+        ``topics/20newsgroups/tsenet/1 nmi`` is a score of a level of topics.
 
         Raises
         ------
@@ -196,6 +197,8 @@ class Results:
         experiment, _, data = start.partition("/")
         labels = None if count == "all" else int(count)
         first, _, second = rival.partition("-vs-")
+        if data == "*":
+            return self._value_of_tasks(EXPERIMENTS[experiment], first, second, what)
         runs = self.runs(experiment, data, labels, first)
         if not runs:
             raise KeyError(f"no stored run for {key!r}")
@@ -223,6 +226,20 @@ class Results:
         if what == "interval":
             return interval(difference, metric)
         return difference.verdict if what == "verdict" else signed(difference.value, metric)
+
+    def _value_of_tasks(self, experiment: Experiment, first: str, second: str, what: str) -> str:
+        """Return the mean of the areas of all tasks, or of their differences."""
+        areas = task_scores(self, experiment)
+        if not {first, second or first} <= areas.keys():
+            raise KeyError(f"no stored run of all tasks for {first!r} and {second!r}")
+        if not second:
+            return shown(float(areas[first].mean()), "auc")
+        if what == "better":
+            return _n_better(areas[first].mean(axis=0), areas[second].mean(axis=0))
+        lead = tasks_lead(areas, first, second)
+        if what == "interval":
+            return interval(lead, "auc")
+        return lead.verdict if what == "verdict" else signed(lead.value, "auc")
 
 
 def _mean(runs: Sequence[Run], name: str) -> float:
@@ -440,35 +457,40 @@ def paper_table(results: Results, experiment: Experiment, data: str) -> str:
     of_dense = results.cells.get((data, dense, None, "test", "score"))
     reference = results.cells.get((data, experiment.reference, None, "test", "score"), [])
 
-    body = []
+    body, n_seeds = [], {}
     for rival in dict.fromkeys(name for name in [*declared, *others] if name in stored):
         runs = results.cells[data, rival, None, "test", "score"]
         scores = 100 * np.array([run["score"] for run in runs])
         deviation = f" ± {scores.std(ddof=1):.2f}" if scores.size > 1 else ""
         n_parameters = _mean(runs, "parameters")
-        share = f"{n_parameters / _mean(of_dense, 'parameters'):.1%}" if of_dense else "–"
-        theirs = published.get(_published_name(rival)) if block == "counts" else None
+        share = f" ({n_parameters / _mean(of_dense, 'parameters'):.1%})" if of_dense else ""
+        # the paper's dense network is the best of its grid: no figure stands beside another shape
+        compares = block == "counts" and (rival == dense or not rival.startswith("fnn"))
+        theirs = published.get(_published_name(rival)) if compares else None
         difference = compare(runs, reference) if rival != experiment.reference else None
         lead = "–"
         if difference is not None:
             points = signed(difference.value, "accuracy")
             lead = f"{points} ({interval(difference, 'accuracy')})"
+        title = _paper_title(rival, block)
+        n_seeds[title] = scores.size
         body.append(
             [
-                _paper_title(rival, block),
+                title,
                 f"{scores.mean():.2f}{deviation}{dagger(runs)}",
-                scores.size,
                 "–" if theirs is None else f"{100 * theirs.score:.2f} ± {100 * theirs.sd:.2f}",
                 lead,
-                counted(n_parameters),
-                share,
+                f"{counted(n_parameters)}{share}",
                 "–" if theirs is None else counted(theirs.n_parameters),
             ]
         )
     if not body:
         return f"{DATA[data.partition('@')[0]].title}: not measured yet."
-    head = ["", "here", "seeds", "the paper", f"minus {_paper_title(experiment.reference, block)}"]
-    return table([*head, "parameters", "of FNN", "the paper's"], body)
+    head = ["", "here", "the paper", f"minus {_paper_title(experiment.reference, block)}"]
+    text = table([*head, "parameters", "the paper's"], body)
+    most = max(n_seeds.values())
+    fewer = [f"{title} {n}" for title, n in n_seeds.items() if n < most]
+    return f"{text}\n\nSeeds: {'; '.join([str(most), *fewer])}."
 
 
 def _paper_title(rival: str, block: str) -> str:
@@ -525,56 +547,91 @@ def _published_name(rival: str) -> str:
 def task_scores(
     results: Results, experiment: Experiment, field: str = "score"
 ) -> dict[str, NDArray[np.float64]]:
-    """Mean area of each task of Tox21, one network for each, by rival; only rivals measured on all tasks."""
-    cells = {
-        rival: [results.cells.get((data, rival, None, "test", "score")) for data in experiment.data]
-        for rival in experiment.rivals
-    }
-    return {
-        rival: np.array([_mean(runs, field) for runs in tasks if runs])
-        for rival, tasks in cells.items()
-        if all(tasks)
-    }
+    """Areas (seeds, tasks) of Tox21, one network for each task, by rival; only rivals measured on all tasks.
+
+    Seeds that one of the tasks lacks are left out.
+    """
+    stored = results.stored_runs()
+    found = {}
+    for rival in experiment.rivals:
+        tasks = []
+        for data in experiment.data:
+            key = (data, resolved(rival, data, stored), None, experiment.part, "score")
+            tasks.append({run["seed"]: run[field] for run in results.cells.get(key, [])})
+        if seeds := sorted(set.intersection(*map(set, tasks))):
+            found[rival] = np.array([[task[seed] for task in tasks] for seed in seeds])
+    return found
+
+
+def tasks_lead(areas: dict[str, NDArray[np.float64]], first: str, second: str) -> Estimate:
+    """Estimate the mean difference of two rivals over the tasks, each by its mean over the seeds."""
+    return over(areas[first].mean(axis=0) - areas[second].mean(axis=0))
 
 
 def tasks_table(results: Results, experiment: Experiment) -> str:
-    """Tox21 by the paper's protocol: one network for each task."""
-    scores = task_scores(results, experiment)
-    if not scores:
+    """Tox21 by the paper's protocol: one network for each task; the mean has its deviation over the seeds."""
+    areas = task_scores(results, experiment)
+    if not areas:
         return "Tox21: not measured yet."
     published = TABLE3["tox21"]
+    rivals = list(areas)
+    stored = results.stored_runs()
+
+    def by_seed(each: NDArray[np.float64]) -> str:
+        means = each.mean(axis=1)
+        return f"{means.mean():.4f}" + (f" ± {means.std(ddof=1):.4f}" if means.size > 1 else "")
+
+    tasks = {rival: each.mean(axis=0) for rival, each in areas.items()}
     body: list[list[Any]] = [
-        [data.partition("/")[2], *(f"{column[k]:.4f}" for column in scores.values())]
+        [data.partition("/")[2], *(f"{tasks[rival][k]:.4f}" for rival in rivals)]
         for k, data in enumerate(experiment.data)
     ]
-    body.append(["mean", *(f"{column.mean():.4f}" for column in scores.values())])
+    body.append(["mean", *(by_seed(areas[rival]) for rival in rivals)])
     without = task_scores(results, experiment, "without_repeated")
+    body.append(["mean, no shared compounds", *(by_seed(without[rival]) for rival in rivals)])
+    theirs = [published.get(_published_name(rival)) for rival in rivals]
     body.append(
-        ["mean without shared compounds", *(f"{column.mean():.4f}" for column in without.values())]
+        ["the paper's mean", *(f"{t.score:.4f} ± {t.sd:.4f}" if t else "–" for t in theirs)]
     )
-    theirs = [
-        f"{known.score:.4f} ± {known.sd:.4f}"
-        if (known := published.get(_published_name(r)))
-        else "–"
-        for r in scores
+    body.append(["seeds", *(areas[rival].shape[0] for rival in rivals)])
+    cells = [
+        [
+            run
+            for data in experiment.data
+            for run in results.cells[data, resolved(rival, data, stored), None, "test", "score"]
+        ]
+        for rival in rivals
     ]
-    body.append(["mean in the paper", *theirs])
-    cells = [results.cells[experiment.data[0], rival, None, "test", "score"] for rival in scores]
-    body.append(["seeds", *map(len, cells)])
     body.append(["parameters", *(counted(_mean(runs, "parameters")) for runs in cells)])
-    text = table(["task", *map(title_of, scores)], body)
-    if any(dagger(runs) for runs in cells):
+    body.append(["the paper's", *(counted(t.n_parameters) if t else "–" for t in theirs)])
+
+    heads = [
+        _paper_title(rival.replace(":best", ""), "counts")
+        .replace(" (best of four)", "")
+        .replace(" (paper)", "")
+        + dagger(runs)
+        for rival, runs in zip(rivals, cells, strict=True)
+    ]
+    text = table(["task", *heads], body)
+    if any(map(dagger, cells)):
         text += "\n\n† Measured with an earlier recipe."
-    reference = scores.get(experiment.reference)
-    for rival in scores if reference is not None else ():
-        if reference is None or rival == experiment.reference:
+    reference = experiment.reference
+    if reference not in areas:
+        return text
+    for rival, head in zip(rivals, heads, strict=True):
+        if rival == reference:
             continue
-        lead, better = over(reference - scores[rival]), int((reference > scores[rival]).sum())
+        lead = tasks_lead(areas, reference, rival)
         text += (
-            f"\n\n{title_of(experiment.reference)} minus {title_of(rival)}: {signed(lead.value, 'auc')} "
-            f"({interval(lead, 'auc')}), better on {better} of {reference.size} tasks."
+            f"\n\nTSE-Net minus {head.rstrip('†')}: {signed(lead.value, 'auc')} ({interval(lead, 'auc')}), "
+            f"better on {_n_better(tasks[reference], tasks[rival])} tasks."
         )
     return text
+
+
+def _n_better(first: NDArray[np.float64], second: NDArray[np.float64]) -> str:
+    """On how many tasks the first is better."""
+    return f"{int((first > second).sum())} of {first.size}"
 
 
 def interpretability_table(results: Results, experiment: Experiment, vectors: str = "") -> str:

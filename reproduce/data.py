@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
@@ -177,12 +178,13 @@ class Fold:
         """Keep the labels of ``n_labels`` rows, every class in its share; larger numbers include smaller ones."""
         if n_labels is None:
             return self
-        if self.task != "classes" or not self.n_classes <= n_labels <= self.y.size:
+        known = _known(self.y) if self.task == "classes" else np.empty(0, np.int64)
+        if not max(1, self.n_classes) <= n_labels <= known.size:
             raise DataError(
                 f"{self.name}: cannot draw {n_labels} labels from {self.y.size} rows in {self.n_classes} classes"
             )
         y = np.full(self.y.shape, np.nan)
-        kept = label_order(self.y, seed)[:n_labels]
+        kept = known[label_order(self.y[known], seed)[:n_labels]]
         y[kept] = self.y[kept]
         return replace(self, y=y)
 
@@ -193,8 +195,8 @@ def load(name: str, side: str) -> Rows:
     Parameters
     ----------
     name : str
-        A key of :data:`DATA`; ``tox21/NR-AR`` for one label of Tox21 as two classes, ``20newsgroups/subjects`` for the
-        six subjects that the groups belong to.
+        A key of :data:`DATA`; ``tox21/NR-AR`` for one label of Tox21 as two classes, with NaN where it is not known of
+        a training row; ``20newsgroups/subjects`` for the six subjects that the groups belong to.
     side : {"train", "test"}
 
     Raises
@@ -213,20 +215,29 @@ def load(name: str, side: str) -> Rows:
     expected = source.n_train if side == "train" else source.n_test
     if rows.y.shape[0] != expected:
         raise DataError(f"{name}: {rows.y.shape[0]:,} {side} rows, expected {expected:,}")
-    return _with_label(rows, base, label) if label else rows
+    return _with_label(rows, base, label, side) if label else rows
 
 
-def _with_label(rows: Rows, base: str, label: str) -> Rows:
-    """The rows of a data set that have a label of another kind, with it."""
+def _with_label(rows: Rows, base: str, label: str, side: str) -> Rows:
+    """The rows of a data set with a label of another kind.
+
+    Test rows without it are left out; training rows are kept, for what is learned without labels: one structure serves
+    all kinds.
+    """
     labels = LABELS.get(base, ())
     if label not in labels:
         raise DataError(f"{base}/{label}: the labels are {', '.join(labels) or 'of one kind only'}")
     if base == "20newsgroups":
         subject_of = {str(group): name for name, groups in SUBJECTS.items() for group in groups}
         return replace(rows, y=np.array([subject_of[group] for group in rows.y]))
-    column = rows.y[:, TOX21_LABELS.index(label)]
-    known = np.flatnonzero(~np.isnan(column))
-    return replace(rows.take(known), y=column[known])
+    task = replace(rows, y=rows.y[:, TOX21_LABELS.index(label)])
+    return task if side == "train" else task.take(_known(task.y))
+
+
+def _known(y: NDArray[Any]) -> NDArray[np.int64]:
+    """Numbers of the rows that have a label, or some label."""
+    missing = pd.isna(y)
+    return np.flatnonzero(~(missing if missing.ndim == 1 else missing.all(axis=1)))
 
 
 def fold_of(name: str, part: Part, seed: int) -> Fold:
@@ -272,13 +283,16 @@ def fold_of(name: str, part: Part, seed: int) -> Fold:
             X, X_held, stop_words=source.stop_words, tokenizer=source.tokenizer
         )
     y, y_held = train.y, test.y
+    known = _known(y)
     if task == "classes":
-        classes, y = np.unique(y, return_inverse=True)
+        classes, numbers = np.unique(y[known], return_inverse=True)
+        y = np.full(y.size, np.nan)
+        y[known] = numbers
         at = np.minimum(np.searchsorted(classes, y_held), classes.size - 1)
         y_held = np.where(classes[at] == y_held, at, -1)
     repeated = np.zeros(y_held.shape[0], bool)
     if train.keys is not None and test.keys is not None:
-        repeated = np.isin(test.keys, train.keys)
+        repeated = np.isin(test.keys, train.keys[known])
 
     def vectors() -> tuple[Floats, Floats]:
         return encoded(name, "train", train), encoded(name, held_side, test)
@@ -315,8 +329,9 @@ def label_order(y: NDArray[Any], seed: int) -> NDArray[np.int64]:
     rng = np.random.default_rng([seed, 20_180_314])
     position = np.empty(y.size)
     first = np.zeros(y.size, bool)
-    for label in np.unique(y):
-        members = rng.permutation(np.flatnonzero(y == label))
+    classes, numbers = np.unique(y, return_inverse=True)  # rows without a label are one class
+    for number in range(classes.size):
+        members = rng.permutation(np.flatnonzero(numbers == number))
         # evenly spaced from a random start: the next label goes to the class that lags most
         position[members] = (np.arange(members.size) + rng.random()) / members.size
         first[members[0]] = True
@@ -357,17 +372,19 @@ def _some_rows(rows: Rows, task: Task, n_rows: int, seed: int) -> Rows:
 
 
 def _two_parts(rows: Rows, task: Task, seed: int, size: int | None) -> tuple[Rows, Rows]:
-    """Split rows into three quarters and one, or into ``size`` rows and as many others."""
+    """Split rows into three quarters and one, or into ``size`` rows and as many others; the second have labels."""
     from sklearn.model_selection import train_test_split
 
+    strata = np.unique(rows.y, return_inverse=True)[1] if task == "classes" else None
     first, second = train_test_split(
         np.arange(rows.y.shape[0]),
         train_size=size,
         test_size=HELD_OUT if size is None else size,
-        stratify=rows.y if task == "classes" else None,
+        stratify=strata,
         random_state=seed,
     )
-    return rows.take(np.sort(first)), rows.take(np.sort(second))
+    held = rows.take(np.sort(second))
+    return rows.take(np.sort(first)), held.take(_known(held.y))
 
 
 def _source(name: str) -> Source:
@@ -402,8 +419,6 @@ def check_files() -> dict[str, str]:
 
 
 def _frame(path: str, **options: Any) -> Any:
-    import pandas as pd
-
     return pd.read_csv(data_folder() / path, **options)
 
 
@@ -441,8 +456,6 @@ def _paper_text(name: str, side: str) -> Rows:
 
 def _suite_table(name: str, side: str) -> Rows:
     """Read a table with the target column ``TARGET``; categories become one column per level."""
-    import pandas as pd
-
     del side
     frame = _frame(f"suite/{name}.csv.xz")
     X = pd.get_dummies(frame.drop(columns="TARGET"), dtype=np.float64)

@@ -170,7 +170,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "tox21": Experiment(
         "Tox21 in Table 3, one network for each task",
         tuple(f"tox21/{label}" for label in TOX21_LABELS),
-        ("tsenet-paper", "tsenet-paper-random", "backbone-paper", "fnn", "pruned:rounds=1@tsenet-paper"),
+        (*PAPER[:3], "fnn:best", "pruned:best:rounds=1@tsenet-paper"),
         reference="tsenet-paper",
     ),
     "curves": Experiment(

@@ -60,7 +60,9 @@ def weighting_of(rival: str) -> str:
 def _few_rows(data: str) -> str:
     """The name of a data set with few of its rows, if it has more."""
     base, _, n_rows = data.partition("@")
-    n_train = int(n_rows) if n_rows else DATA[base.partition("/")[0]].n_train
+    if "/" in base:  # only the rows whose label of this kind is known: always few
+        return data
+    n_train = int(n_rows) if n_rows else DATA[base].n_train
     return f"{base}@{RANKED_ROWS}" if n_train > RANKED_ROWS else data
 
 

@@ -108,8 +108,8 @@ def text(results: Results) -> Figure:
     return figure
 
 
-def _text_runs(results: Results, data: str, rival: str) -> list[Any]:
-    """The runs of a rival of Table 3 on a text set; ``best`` is the dense shape that was chosen for it."""
+def _runs_of(results: Results, data: str, rival: str) -> list[Any]:
+    """The runs of a rival of Table 3 on a data set; ``best`` is the dense shape that was chosen for it."""
     name = resolved(rival, data, results.stored_runs())
     return results.cells.get((data, name, None, "test", "score"), [])
 
@@ -139,8 +139,8 @@ def paper(results: Results) -> Figure:
     for axes, data in zip(panels, names, strict=True):
         published = TABLE3.get(PUBLISHED.get(data.partition("@")[0], ""), {})
         for row, rival in enumerate(rivals):
-            runs = _text_runs(results, data, rival)
-            if runs and (lead := compare(runs, _text_runs(results, data, reference))) is not None:
+            runs = _runs_of(results, data, rival)
+            if runs and (lead := compare(runs, _runs_of(results, data, reference))) is not None:
                 colour = COLOURS[1 if "random" in rival else 0]
                 reach = 100 * (lead.high - lead.value)
                 axes.errorbar(100 * lead.value, row, xerr=reach, fmt="o", color=colour)
@@ -167,15 +167,15 @@ def paper(results: Results) -> Figure:
 
 def parameters(results: Results) -> Figure:
     """Parameters of TSE-Nets by the paper's recipe and of dense networks, as in the paper's figure."""
-    tasks = [name for name in EXPERIMENTS["tox21"].data if _text_runs(results, name, "fnn")]
+    tasks = [name for name in EXPERIMENTS["tox21"].data if _runs_of(results, name, "fnn:best")]
     texts = _paper_texts(results)
     groups = {title: names for title, names in (("Tox21", tasks), ("Text", texts)) if names}
     widths = [len(names) + 1 for names in groups.values()]
     figure, panels = _figure(12, 3.8, len(groups), width_ratios=widths)
     for axes, (group, names) in zip(panels, groups.items(), strict=True):
-        for k, (rival, title) in enumerate({"fnn": "FNN", "tsenet-paper": "TSE-Net"}.items()):
-            dense = "fnn:best:weighting=counts" if names is texts and rival == "fnn" else rival
-            cells = [_text_runs(results, name, dense) for name in names]
+        dense = "fnn:best:weighting=counts" if names is texts else "fnn:best"
+        for k, (rival, title) in enumerate({dense: "FNN", "tsenet-paper": "TSE-Net"}.items()):
+            cells = [_runs_of(results, name, rival) for name in names]
             millions = [runs[0]["parameters"] / 1e6 if runs else np.nan for runs in cells]
             places = np.arange(len(names)) + 0.4 * k
             axes.bar(places, millions, 0.4, color=COLOURS[1 - k], label=title)

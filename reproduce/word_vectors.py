@@ -29,7 +29,11 @@ def load_vectors(path: Path, words: Collection[str]) -> Vectors:
     wanted = {word.encode() for word in words}
     with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
         entries = _binary_entries(file) if ".bin" in path.name else _text_entries(file)
-        vectors = {word.decode(): vector for word, vector in entries if word in wanted}
+        vectors = {
+            word.decode(): np.array(numbers, np.float64)  # of the wanted words alone: it takes long
+            for word, numbers in entries
+            if word in wanted
+        }
     lengths = {word: float(np.linalg.norm(vector)) for word, vector in vectors.items()}
     if not all(np.isfinite(length) for length in lengths.values()):
         raise DataError(f"{path}: some vectors hold NaN or infinity")
@@ -47,14 +51,14 @@ def _binary_entries(file: IO[bytes] | gzip.GzipFile) -> Iterator[tuple[bytes, An
         vector = np.frombuffer(file.read(4 * dimension), "<f4")
         if vector.size < dimension:
             raise DataError("the file of word vectors is cut short")
-        yield bytes(word).lstrip(b"\n"), vector.astype(np.float64)
+        yield bytes(word).lstrip(b"\n"), vector
 
 
 def _text_entries(file: IO[bytes] | gzip.GzipFile) -> Iterator[tuple[bytes, Any]]:
     for line in file:
         fields = line.split()
         if len(fields) > 2:  # a header has two
-            yield fields[0], np.array(fields[1:], np.float64)
+            yield fields[0], fields[1:]
 
 
 def interpretability_score(

@@ -267,3 +267,39 @@ def test_transfer_is_the_mean_of_all_tasks_or_nothing(tmp_path: Path) -> None:
 
     assert "0.5500" in table_of(tasks)  # the mean of 0, .1, …, 1.1
     assert "not measured" in table_of(tasks[:-1])
+
+
+def test_tox21_compares_networks_over_its_tasks(tmp_path: Path) -> None:
+    experiment = EXPERIMENTS["tox21"]
+    lead = np.array([0.1] * 9 + [-0.1] * 3)
+    base = np.linspace(0.5, 0.7, 12)
+    stored = []
+    for seed in (0, 1):
+        for k, data in enumerate(experiment.data):
+            one = {"data": data, "labels": None, "metric": "auc", "without_repeated": 0.5}
+            stored.append(
+                run(0, base[k], rival="fnn:512x1:weighting=tfidf", part="validation", **one)
+            )
+            stored.append(run(seed, base[k] + seed / 50, rival="fnn:512x1", **one))
+            stored.append(run(seed, base[k] + lead[k], rival="tsenet-paper", **one))
+    # a seed that one task lacks does not count
+    stored.append(run(2, 0.9, rival="tsenet-paper", **one))
+    path = tmp_path / "runs.jsonl"
+    path.write_text("".join(json.dumps(each) + "\n" for each in stored), "utf-8")
+    results = Results.stored(path)
+    text = TABLES["tox21"](results)
+    rows = {line.split("|")[1].strip(): line for line in text.splitlines() if line.startswith("|")}
+    assert "0.6500 ± 0.0000" in rows["mean"]
+    assert f"0.6100 ± {0.02 / 2**0.5:.4f}" in rows["mean"]  # .60 and .62
+    assert "0.8150 ± 0.0038" in rows["the paper's mean"]
+    assert [cell.strip() for cell in rows["seeds"].split("|")[2:4]] == ["2", "2"]
+    low, high = stats.ttest_1samp(lead - 0.01, 0).confidence_interval(0.95)
+    wanted = f"+0.0400 ({low:+.4f} to {high:+.4f}), better on 9 of 12 tasks".replace("-", "−")
+    assert wanted in text
+    key = "tox21/*/all/tsenet-paper"
+    assert results.value(key) == "0.6500"
+    assert results.value(f"{key}-vs-fnn:best") == "+0.0400"
+    assert results.value(f"{key}-vs-fnn:best better") == "9 of 12"
+    assert results.value(f"{key}-vs-fnn:best verdict") == "cannot tell"
+    with pytest.raises(KeyError, match="no stored run of all tasks"):
+        results.value("tox21/*/all/backbone-paper")

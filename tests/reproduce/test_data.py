@@ -117,7 +117,8 @@ def test_rows_can_have_labels_of_another_kind(monkeypatch: pytest.MonkeyPatch) -
     groups = Rows(["a", "b", "c", "d"], np.array(["1", "7", "19", "20"]))
     several = np.full((3, len(TOX21_LABELS)), np.nan)
     several[:2, TOX21_LABELS.index("SR-p53")] = [1, 0]
-    rows = {"20newsgroups": groups, "tox21": Rows(np.arange(3)[:, None], several)}
+    several_rows = Rows(np.arange(3)[:, None], several)
+    rows = {"20newsgroups": groups, "tox21": several_rows}
     for name, found in rows.items():
         source = replace(DATA[name], n_train=found.y.shape[0], read=lambda side, found=found: found)
         monkeypatch.setitem(DATA, name, source)
@@ -125,10 +126,46 @@ def test_rows_can_have_labels_of_another_kind(monkeypatch: pytest.MonkeyPatch) -
     assert subjects.y.tolist() == ["religion", "for sale", "politics", "religion"]
     assert subjects.X == groups.X
     assert sum(len(numbers) for numbers in SUBJECTS.values()) == 20
-    task = load("tox21/SR-p53", "train")
-    assert (task.y.tolist(), task.X[:, 0].tolist()) == ([1.0, 0.0], [0, 1])
+    task = load("tox21/SR-p53", "train")  # the structure is learned from all rows
+    assert task.X[:, 0].tolist() == [0, 1, 2]
+    assert task.y[:2].tolist() == [1.0, 0.0]
+    assert np.isnan(task.y[2])
+    monkeypatch.setitem(
+        DATA, "tox21", replace(DATA["tox21"], n_test=3, read=lambda side: several_rows)
+    )
+    assert load("tox21/SR-p53", "test").y.tolist() == [1.0, 0.0]  # the others cannot be scored
     with pytest.raises(DataError, match="20newsgroups/topics: the labels are subjects"):
         load("20newsgroups/topics", "train")
+
+
+def test_rows_without_a_label_of_a_kind_stay_to_be_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    several = np.full((40, len(TOX21_LABELS)), np.nan)
+    column = TOX21_LABELS.index("NR-AR")
+    several[:30, column] = rng.permutation(np.repeat([0.0, 1.0], 15))
+    keys = np.arange(40)
+    sides = {
+        "train": Rows(rng.normal(size=(40, 3)), several, keys=keys),
+        # one test row repeats a row with a label, one a row without, and one has no label itself
+        "test": Rows(
+            rng.normal(size=(4, 3)), several[[0, 1, 2, 39]], keys=np.array([3, 35, 99, 4])
+        ),
+    }
+    source = replace(DATA["tox21"], n_train=40, n_test=4, read=sides.__getitem__)
+    monkeypatch.setitem(DATA, "tox21", source)
+    fold = fold_of("tox21/NR-AR", "test", 0)
+    assert fold.X.shape == (40, 3)
+    assert np.isnan(fold.y[30:]).all()
+    assert np.array_equal(fold.y[:30], several[:30, column])
+    assert fold.repeated.tolist() == [True, False, False]
+    few = fold.with_labels(10, 0)
+    assert Counter(few.y[~np.isnan(few.y)]) == {0.0: 5, 1.0: 5}
+    with pytest.raises(DataError, match="cannot draw 31 labels"):
+        fold.with_labels(31, 0)
+    inner = fold_of("tox21/NR-AR", "validation", 0)
+    assert not np.isnan(inner.y_held).any()
+    assert np.isnan(inner.y).any()
+    assert fold_of("tox21/NR-AR@20", "test", 0).n_classes == 2
 
 
 def test_errors_say_what_is_missing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
