@@ -330,6 +330,50 @@ def _score_cell(
     return text if difference is None else f"{text} ({interval(difference, runs[0]['metric'])})"
 
 
+def changes_table(results: Results, experiment: str, labels: str) -> str:
+    """Scores of the reference on data sets (columns); then how far, in points, each other rival is from it.
+
+    The last column is the mean over the sets, with its 95 % interval over them. A difference has the seeds that both
+    have.
+    """
+    definition = EXPERIMENTS[experiment]
+    count = None if labels == "all" else int(labels)
+
+    def measured(rival: str) -> dict[str, list[Run]]:
+        cells = {data: results.runs(experiment, data, count, rival) for data in definition.data}
+        return {data: runs for data, runs in cells.items() if runs}
+
+    reference = measured(definition.reference)
+    scores = {data: estimate(runs).value for data, runs in reference.items()}
+    body: list[list[str]] = [
+        [
+            title_of(definition.reference),
+            *(score_of(runs) for runs in reference.values()),
+            shown(float(np.mean(list(scores.values()))), "accuracy") if scores else "–",
+        ]
+    ]
+    for rival in definition.rivals:
+        cells = measured(rival)
+        found = {data: compare(cells.get(data, []), runs) for data, runs in reference.items()}
+        differences = np.array([each.value for each in found.values() if each is not None])
+        if rival == definition.reference or not differences.size:
+            continue
+        mean = over(differences)
+        body.append(
+            [
+                title_of(rival),
+                *(
+                    "–" if each is None else signed(each.value, "accuracy") + dagger(cells[data])
+                    for data, each in found.items()
+                ),
+                f"{signed(mean.value, 'accuracy')} ({interval(mean, 'accuracy')})",
+            ]
+        )
+    seeds = [str(len(runs)) for runs in reference.values()]
+    body.append(["seeds", *seeds, ""])
+    return table(["", *(data.removeprefix("paper-") for data in reference), "mean"], body)
+
+
 def links_table(results: Results) -> str:
     """Learned minus random links of the same network, in points, by network and number of labels."""
     body = []
@@ -830,6 +874,8 @@ TABLES: dict[str, Callable[..., str]] = {
     "ablations": lambda r: scores_table(r, "ablations", None),
     "paper-links": lambda r: scores_table(r, "paper-links", None),
     "controls": controls_table,
+    "mechanisms": lambda r, n: changes_table(r, "mechanisms", n),
+    "informed": lambda r, n: changes_table(r, "informed", n),
     "table3": lambda r, data: paper_table(r, EXPERIMENTS["table3"], data),
     "table3-row": paper_row,
     "table3-tfidf": lambda r, data: paper_table(r, EXPERIMENTS["table3-tfidf"], data),

@@ -99,6 +99,10 @@ SKELETON_ROWS = {
     **dict.fromkeys(("stackoverflow", "dbpedia", "20newsgroups", "ag_news", "paper-yahoo"), 6_000),
     **dict.fromkeys(("subj", "imdb", "paper-yelp"), 5_000),
 }
+INFORMED_ROWS = {
+    **dict.fromkeys(("stackoverflow", "paper-ag_news", "paper-dbpedia", "paper-yahoo"), 8_000),
+    **dict.fromkeys(("20newsgroups", "paper-yelp", "subj"), 5_000),
+}
 DENSITIES = (0.005, 0.02, 0.05)
 SIZES = (20_000, 100_000)
 SIZED = ("fnn-sized", "pruned", "set", "rigl")
@@ -234,6 +238,36 @@ EXPERIMENTS: dict[str, Experiment] = {
         labels=(100, 400),
         part="validation",
         reference="tsenet:skeleton=hlta",
+    ),
+    "mechanisms": Experiment(
+        "What each mechanism of the default adds where labels are few",
+        tuple(f"{data}@{n}" for data, n in SKELETON_ROWS.items()),
+        (
+            "tsenet",
+            "teacher",
+            "tsenet:recipe=no-teacher",
+            "tsenet:recipe=no-directions",
+            "tsenet:recipe=log-odds:units_per_latent=1",
+            "tsenet:link_rule=balanced",
+            "tsenet:linear_skip=False",
+            "tsenet:recipe=no-student",
+        ),
+        labels=(100, 400),
+        part="validation",
+    ),
+    "informed": Experiment(
+        "The network that starts as P(h|x), against random links, random weights and a dense network",
+        tuple(f"{data}@{n}" for data, n in INFORMED_ROWS.items()),
+        (
+            "tsenet-informed",
+            "tsenet-informed:link_rule=random",
+            "tsenet-informed:link_rule=random:init=random",
+            "fnn:512x1:weighting=counts",
+            "fnn:512x1",
+        ),
+        labels=(100, 1_000),
+        part="validation",
+        reference="tsenet-informed",
     ),
     "small-networks": Experiment(
         "Accuracy against parameters",

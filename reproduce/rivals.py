@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, Self
+from unittest.mock import patch
 
 import numpy as np
 import scipy.sparse as sp
@@ -50,7 +52,8 @@ from tsenet import Table, TSENetClassifier, TSENetRegressor
 from tsenet._system.seeds import seed_sequence
 from tsenet.data.words import stop_words_of
 from tsenet.errors import DataError
-from tsenet.estimators.structure import learn_structure
+from tsenet.estimators.structure import NetworkStructure, learn_structure
+from tsenet.network.initial_weights import set_log_odds
 from tsenet.progress import Progress
 
 __all__ = ["RIVALS", "Rival", "make_rival", "n_parameters", "title_of"]
@@ -346,6 +349,45 @@ class PPMIVectors(TransformerMixin, BaseEstimator):
         return means
 
 
+# ---- the default recipe, with one of its mechanisms changed
+
+
+def _structure_with_log_odds(rows: Any, **options: Any) -> NetworkStructure:
+    return learn_structure(rows, **{**options, "log_odds": True})
+
+
+#: What takes the place of names of tsenet, by the changed recipe.
+RECIPES: dict[str, dict[str, Any]] = {
+    # the network learns from the labelled rows alone; the linear skip does not learn from it
+    "no-teacher": {
+        "training.recipe.NetworkFit._pseudo_labelled": lambda fit, outputs, fresh: fit.labelled,
+        "training.recipe.is_bag": lambda values: False,
+    },
+    # units start with random weights by He's rule
+    "no-directions": {"training.recipe.set_principal_directions": lambda net, inputs, seed: None},
+    # the linear skip is the teacher itself, which does not learn from the network in turn
+    "no-student": {"training.recipe.is_bag": lambda values: False},
+    # units start as the probability of their latents; needs units_per_latent=1
+    "log-odds": {
+        "training.recipe.set_principal_directions": lambda net, inputs, seed: set_log_odds(
+            net, inputs
+        ),
+        "estimators.network.learn_structure": _structure_with_log_odds,
+    },
+}
+
+
+@contextmanager
+def changed_recipe(name: str | None) -> Iterator[None]:
+    """Fits inside follow one of :data:`RECIPES`; None changes nothing."""
+    if name is not None and name not in RECIPES:
+        raise DataError(f"there is no recipe {name!r}: choose from {', '.join(RECIPES)}")
+    with ExitStack() as stack:
+        for path, stand_in in RECIPES.get(name or "", {}).items():
+            stack.enter_context(patch(f"tsenet.{path}", stand_in))
+        yield
+
+
 # ---- networks over other wirings, and pruned ones
 
 
@@ -361,6 +403,8 @@ class Network(BaseEstimator):
         Replace the learned wiring by one of :mod:`reproduce.wirings`.
     size : int or None
         Prune to this many parameters after training.
+    recipe : str or None
+        Fit by one of :data:`RECIPES` instead of the default recipe.
     """
 
     def __init__(
@@ -369,11 +413,13 @@ class Network(BaseEstimator):
         names: Sequence[str] = (),
         control: str | None = None,
         size: int | None = None,
+        recipe: str | None = None,
     ) -> None:
         self.network = network
         self.names = names
         self.control = control
         self.size = size
+        self.recipe = recipe
 
     def fit(self, X: Any, y: NDArray[Any], **options: Any) -> Self:
         """Learn the structure, change it, train and prune."""
@@ -381,7 +427,8 @@ class Network(BaseEstimator):
         self.network_ = clone(self.network)
         if self.control is not None:
             self.network_.set_params(wiring=self._changed_wiring(table))
-        self.network_.fit(table, y, **options)
+        with changed_recipe(self.recipe):
+            self.network_.fit(table, y, **options)
         if self.size is not None and self.size < self.network_.n_parameters_:
             self.network_.prune(self.size, table)
         self.n_parameters_ = self.network_.n_parameters_
@@ -537,6 +584,7 @@ def _tsenet(
     preset: str | None = None,
     backbone: bool = False,
     control: str | None = None,
+    recipe: str | None = None,
     **settings: Any,
 ) -> Any:
     if backbone:
@@ -546,7 +594,8 @@ def _tsenet(
     if tree_options := {name: settings.pop(name) for name in [*settings] if name not in own}:
         settings["tree_options"] = tree_options
     make: Any = getattr(kind, preset) if preset else kind
-    return Network(make(**settings, random_state=seed, n_jobs=1), fold.names, control, size)
+    network = make(**settings, random_state=seed, n_jobs=1)
+    return Network(network, fold.names, control, size, recipe)
 
 
 def _linear(fold: Fold, seed: int, size: int | None, weighting: str = "tfidf") -> Any:

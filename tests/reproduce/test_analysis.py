@@ -190,6 +190,27 @@ def test_rows_of_a_table_have_the_same_seeds_and_an_earlier_recipe_is_marked() -
     assert "70.00† (−10.00 to −10.00)" in text
 
 
+def test_a_table_of_changes_has_their_mean_over_data_sets() -> None:
+    wanted = {"subj": [0.70, 0.72], "dbpedia": [0.80, 0.80]}  # − 4 and − 1 points
+    names = {name.partition("@")[0]: name for name in EXPERIMENTS["mechanisms"].data}
+    runs = [
+        run(seed, score + lead, data=names[data], rival=rival, part="validation")
+        for data, scores in wanted.items()
+        for rival, lead in (
+            ("tsenet", 0.04 if data == "subj" else 0.01),
+            ("tsenet:linear_skip=False", 0),
+        )
+        for seed, score in enumerate(scores)
+    ]
+    text = TABLES["mechanisms"](Results.of(runs), "100")
+    low, high = stats.ttest_1samp([-4.0, -1.0], 0).confidence_interval(0.95)
+    row = next(line for line in text.splitlines() if "linear_skip False" in line)
+    assert "−1.00" in row
+    assert "−4.00" in row
+    assert f"−2.50 ({low:.2f} to {high:+.2f})".replace("-", "−") in row
+    assert "77.75" in next(line for line in text.splitlines() if line.startswith("| TSE-Net  "))
+
+
 def test_headline_comparisons_count_together() -> None:
     runs = [
         *(run(s, v) for s, v in enumerate([0.80, 0.80, 0.80])),

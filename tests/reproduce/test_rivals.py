@@ -11,6 +11,7 @@ from sklearn.naive_bayes import MultinomialNB
 
 from reproduce.data import Fold
 from reproduce.rivals import (
+    RECIPES,
     RIVALS,
     EMNaiveBayes,
     Features,
@@ -48,6 +49,24 @@ def test_rivals_learn_from_text_with_few_labels(name: str, text: Fold) -> None:
 @pytest.mark.parametrize("name", ["tsenet:ties=any", "tsenet-paper-k-means", "backbone-pivot"])
 def test_networks_over_any_wiring_are_fitted(name: str, text: Fold) -> None:
     assert 0 <= right(f"{name}:max_epochs=1", text.with_labels(60, 0)) <= 1
+
+
+@pytest.mark.parametrize("recipe", [*RECIPES])
+def test_a_changed_recipe_gives_another_network(recipe: str, text: Fold) -> None:
+    few = text.with_labels(60, 0)
+    name = "tsenet:units_per_latent=1:max_epochs=2"
+    usual, changed = (
+        make_rival(name + change, few, 0).fit(few.X, few.y).predict_proba(few.X_held)
+        for change in ("", f":recipe={recipe}")
+    )
+    assert np.abs(usual - changed).max() > 1e-3
+    again = make_rival(name, few, 0).fit(few.X, few.y).predict_proba(few.X_held)
+    assert (again == usual).all()  # nothing of the change is left
+
+
+def test_an_unknown_recipe_is_refused(text: Fold) -> None:
+    with pytest.raises(DataError, match="choose from no-teacher"):
+        make_rival("tsenet:recipe=nothing", text, 0).fit(text.X, text.y)
 
 
 @pytest.mark.filterwarnings("ignore:Stochastic Optimizer")
