@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from threadpoolctl import threadpool_limits
 
+from tsenet._system.threads import blas_threads
 from tsenet.data.binary import BinaryRows
 from tsenet.data.blocks import Blocks
 from tsenet.data.directions import strongest_directions
@@ -48,7 +48,7 @@ def context_vectors(blocks: Blocks, seed: np.random.SeedSequence) -> Float32:
     n_sought = min(n_kept + OVERSAMPLING, *weighted.shape)
     guess = rng.standard_normal((rows.n_columns, n_sought), np.float32)  # (D, K')
 
-    with threadpool_limits(1, "blas"):  # a product's sums must not depend on threads
+    with blas_threads(1):  # a product's sums must not depend on threads
         squares, directions = strongest_directions(weighted, guess, POWER_ITERATIONS)
 
     strongest = slice(None, -n_kept - 1, -1)

@@ -9,9 +9,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from threadpoolctl import threadpool_limits
 
-from tsenet._system.threads import chunks
+from tsenet._system.threads import blas_threads, chunks
 from tsenet.data.directions import gram, strongest_directions
 from tsenet.data.scaling import unit_rows
 from tsenet.errors import DataError
@@ -205,7 +204,7 @@ def leading_directions(
     -------
     ndarray of float32, (E · k,)
     """
-    with threadpool_limits(1, "blas"):  # small products
+    with blas_threads(1):  # small products
         weight = (
             _of_dense_rows(links, below)
             if isinstance(below, np.ndarray)

@@ -29,8 +29,8 @@ from scipy.sparse import csr_array
 from scipy.special import softmax
 from sklearn.linear_model import Ridge
 from sklearn.utils.extmath import randomized_svd
-from threadpoolctl import threadpool_limits
 
+from tsenet._system.threads import blas_threads
 from tsenet.data.scaling import unit_rows
 from tsenet.network.inputs import is_bag
 from tsenet.progress import Progress
@@ -211,7 +211,7 @@ def fit_student(taught: Examples, loss: Loss) -> Linear:
     loss : Loss
     """
     values = taught.inputs.values[taught.rows]
-    with threadpool_limits(1, user_api="blas"):
+    with blas_threads(1):
         penalty = SETTINGS.soft_penalty * _mean_square_length(values)
         return fit_linear(values, taught.targets, None, loss, penalty, free_bias=not is_bag(values))
 
@@ -356,7 +356,7 @@ def fit_linear_teacher(
         Other vectors of all rows, from a pretrained encoder.
     """
     ignored = np.empty(0, np.int64) if ignored is None else ignored
-    with threadpool_limits(1, user_api="blas"):  # a product's sums must not depend on threads
+    with blas_threads(1):  # a product's sums must not depend on threads
         report.start("linear teacher", None)
         teacher = _Fit(labelled, loss, seed, ignored, embeddings).run()
         report.finish()

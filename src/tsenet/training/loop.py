@@ -246,17 +246,20 @@ def train(
     options = TrainingOptions() if options is None else options
     n_batches = -(-source.n_rows // options.batch_size)
     history, best = History(), None
-    # A loss that is not finite is refused below.
-    with as_progress(progress) as report, np.errstate(invalid="ignore", over="ignore"):
+    with (
+        as_progress(progress) as report,
+        np.errstate(invalid="ignore", over="ignore"),  # a loss that is not finite is refused below
+        torch_threads(1),
+        blas_threads(1),  # set once: it takes as long as five steps of a small network
+    ):
         report.start("training", options.max_epochs * n_batches)
         while (stopped := options.stop_reason(history)) is None:
             began = time.perf_counter()
             batches = source.batches(seed, history.n_epochs, n_batches)
             try:
-                with torch_threads(1), blas_threads(1):
-                    loss, rate = _epoch(
-                        engine, batches, n_batches, options, history, report, after_step
-                    )
+                loss, rate = _epoch(
+                    engine, batches, n_batches, options, history, report, after_step
+                )
             except DivergenceError as error:
                 if best is None:
                     raise
