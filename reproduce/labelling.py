@@ -33,8 +33,7 @@ from sklearn.linear_model import LogisticRegression
 
 from reproduce.data import load
 from tsenet.data import Table
-from tsenet.labelling.learner import TOPIC_WEIGHT, Learner, TrainingLabels
-from tsenet.labelling.predicted import uncertainty
+from tsenet.labelling.learner import TOPIC_WEIGHT, Learner, TrainingLabels, uncertainty
 from tsenet.labelling.propose import propose, pure_topics
 from tsenet.labelling.text_topics import learn_topics
 

@@ -1,4 +1,4 @@
-"""Estimates of accuracy: against scipy, brute force and simulated truth."""
+"""Estimates of accuracy: against brute force and simulated truth."""
 
 from __future__ import annotations
 
@@ -9,30 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
 
-from tsenet.labelling.estimate import Measurement, expected_gain, interval, measure, random_sample
+from tsenet.labelling.estimate import Measurement, expected_gain, measure, random_sample
 from tsenet.labelling.learner import Learner, TrainingLabels
-
-
-@given(n=st.integers(1, 10_000), data=st.data())
-def test_the_interval_is_wilsons(n: int, data: st.DataObject) -> None:
-    right = data.draw(st.integers(0, n))
-    expected = binomtest(right, n).proportion_ci(0.95, "wilson")
-    # 1.96 stands for 1.95996…
-    assert interval(right, n) == pytest.approx((expected.low, expected.high), abs=2e-5)
-
-
-@pytest.mark.parametrize(("n", "share"), [(20, 0.9), (50, 0.8), (200, 0.97)])
-def test_the_interval_covers_the_truth_as_often_as_it_says(n: int, share: float) -> None:
-    """Exactly, by the binomial distribution; Wilson's interval is right on average over shares, within some %."""
-    covered = sum(
-        math.comb(n, k) * share**k * (1 - share) ** (n - k)
-        for k in range(n + 1)
-        if interval(k, n)[0] <= share <= interval(k, n)[1]
-    )
-    assert 0.92 < covered < 0.99
-
 
 ORDERS = st.integers(1, 40).flatmap(lambda n: st.permutations(range(n)))
 

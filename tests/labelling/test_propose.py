@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsenet.labelling.predicted import Prediction, uncertainty
+from tsenet.labelling.learner import Prediction, uncertainty
 from tsenet.labelling.propose import (
     REASONS,
     class_of_topics,

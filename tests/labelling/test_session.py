@@ -240,17 +240,3 @@ def test_a_column_of_too_many_labels_is_no_column_of_classes(tmp_path: Path) -> 
         session(tmp_path / "a.jsonl", texts, labels=texts),
     ):
         pass
-
-
-def test_documents_are_the_distinct_texts_in_a_lasting_random_order() -> None:
-    rows = ["a", "", "b ", "a", " ", "b", "e\u0301", "\u00e9"]
-    documents = Documents.of(rows, ["", "x", "", "first", "", "second", "", ""])
-    assert documents.texts == ["a", "b ", "e\u0301"]
-    assert documents.document.tolist() == [0, -1, 1, 0, -1, 1, 2, 2]
-    assert documents.given == ["first", "second", ""]
-    some = Documents.of([f"text {i}" for i in range(50)])
-    more = Documents.of([f"text {i}" for i in reversed(range(80))])
-    first = [some.texts[i] for i in some.order]
-    both = [more.texts[i] for i in more.order if more.texts[i] in first]
-    assert first == both
-    assert first != some.texts

@@ -10,35 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.labelling.learner import Learner, TrainingLabels
-from tsenet.labelling.predicted import decided
+from tsenet.labelling.learner import Learner, TrainingLabels, decided
 
-__all__ = ["Measurement", "expected_gain", "interval", "measure", "random_sample"]
+__all__ = ["Measurement", "expected_gain", "measure", "random_sample"]
 
 #: Fewer random texts say too little.
 LEAST_RANDOM = 10
 _FOLDS = 3
-_Z = 1.96  # of a 95 % interval
 
 Ints = NDArray[np.int64]
-
-
-def interval(right: int, n: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share: ``right`` of ``n``.
-
-    Examples
-    --------
-    >>> from tsenet.labelling.estimate import interval
-    >>> [round(end, 3) for end in interval(8, 10)]
-    [0.49, 0.943]
-    """
-    share = right / n
-    z2 = _Z * _Z
-
-    # The shares that are less than z standard errors from the observed one, with their own standard errors.
-    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = _Z / (1 + z2 / n) * sqrt(share * (1 - share) / n + z2 / (4 * n * n))
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def random_sample(order: Ints, labelled: NDArray[np.bool_], skipped: NDArray[np.bool_]) -> Ints:

@@ -15,8 +15,7 @@ import numpy as np
 import tsenet
 from tsenet._system.atomic import atomic_write
 from tsenet.errors import DataError
-from tsenet.labelling.learner import TOPIC_WEIGHT, TrainingLabels
-from tsenet.labelling.predicted import decided
+from tsenet.labelling.learner import TOPIC_WEIGHT, TrainingLabels, decided
 from tsenet.labelling.session import Session
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from itertools import chain, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.labelling.predicted import Prediction
+from tsenet.labelling.learner import Prediction
 from tsenet.labelling.text_topics import Topics
 
 __all__ = ["REASONS", "Proposal", "class_of_topics", "propose", "pure_topics"]
@@ -65,8 +65,7 @@ def propose(
     prediction : Prediction, optional
         Of the last model.
     """
-    rank = np.empty(order.size, np.int64)
-    rank[order] = np.arange(order.size)
+    rank = np.argsort(order)  # of each text in the random order
 
     random = (int(i) for i in order if not closed[i])
     chosen = chain(

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet.errors import DataError, listed
-from tsenet.labelling.actions import MAX_CLASSES, Actions
 from tsenet.labelling.documents import Documents
 from tsenet.labelling.journal import Event, Journal
-from tsenet.labelling.state import NONE, NONE_NAME, ClassId, State, undone_of
+from tsenet.labelling.state import MAX_CLASSES, NONE, NONE_NAME, Actions, ClassId, State, undone_of
 
 __all__ = ["FROM_FILE", "ConflictError", "Session"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet.errors import DataError
-from tsenet.labelling.predicted import Prediction
+from tsenet.labelling.learner import Prediction
 from tsenet.labelling.propose import propose
 from tsenet.labelling.session import Session
 from tsenet.labelling.text_topics import Topics
@@ -148,9 +148,7 @@ class Situation:
             The topic that they should be typical of; without it, any.
         """
         if sort == "random":
-            order = self.session.documents.order
-            rank = np.empty(order.size, np.int64)
-            rank[order] = np.arange(order.size)
+            rank = np.argsort(self.session.documents.order)  # of each document
             return texts[np.argsort(rank[texts])]
         if sort == "typical" and self.topics.ids:
             return _strongest_first(texts, self._typicality(texts, topic))

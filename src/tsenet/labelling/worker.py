@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet.labelling.estimate import LEAST_RANDOM, Measurement, measure
-from tsenet.labelling.learner import Learner, TrainingLabels
-from tsenet.labelling.predicted import Prediction
+from tsenet.labelling.learner import Learner, Prediction, TrainingLabels
 from tsenet.labelling.text_topics import Topics, learn_topics
 
 __all__ = ["Failed", "Fitted", "Ready", "Worker"]

@@ -15,22 +15,20 @@ from numpy.typing import NDArray
 
 import tsenet
 from tsenet.errors import DataError, quoted
-from tsenet.labelling.actions import MAX_TITLE
 from tsenet.labelling.estimate import (
     LEAST_RANDOM,
     Measurement,
     expected_gain,
-    interval,
     random_sample,
 )
 from tsenet.labelling.learner import TOPIC_WEIGHT, TrainingLabels
 from tsenet.labelling.propose import pure_topics
-from tsenet.labelling.search import find
 from tsenet.labelling.session import Session
-from tsenet.labelling.state import NONE
+from tsenet.labelling.state import MAX_TITLE, NONE
 from tsenet.labelling.text_topics import Topics
 from tsenet.labelling.views import SORTS, Situation, View, Views
 from tsenet.labelling.worker import Failed, Fitted, Job, Message, Ready, Worker
+from tsenet.training.scores import wilson_interval
 
 __all__ = ["Workspace"]
 
@@ -269,17 +267,17 @@ class Workspace:
         estimate: Json = {"random": n_random, "least": LEAST_RANDOM, "curve": []}
         for result in measured[-_CURVE:]:
             accuracy = result["right"] / result["n"]
-            estimate["curve"].append(
-                [result["n_labels"], accuracy, *interval(result["right"], result["n"])]
-            )
+            interval = wilson_interval(accuracy, result["n"])
+            estimate["curve"].append([result["n_labels"], accuracy, *interval])
         if not measured:
             return estimate
 
         last = measured[-1]
-        low, high = interval(last["right"], last["n"])
+        accuracy = last["right"] / last["n"]
+        low, high = wilson_interval(accuracy, last["n"])
         gain, error = expected_gain(last)
         return estimate | {
-            "accuracy": last["right"] / last["n"],
+            "accuracy": accuracy,
             "low": low,
             "high": high,
             "n": last["n"],
@@ -356,7 +354,7 @@ class Workspace:
         n_documents = len(self.documents)
         chosen = np.ones(n_documents, bool)
         if query.strip():  # outside the lock: it may take two seconds
-            chosen = find(query, self.documents.texts, self.documents.folded)
+            chosen = self.documents.find(query)
 
         with self._lock:
             situation = self.situation

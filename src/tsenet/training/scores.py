@@ -228,11 +228,24 @@ def cross_validated_score(targets: Targets, held: HeldOut) -> CrossValidatedScor
     value = score(rows._replace(weights=None), outputs)
     if not np.isfinite(value):
         return None
+    low, high = wilson_interval(value, n)
+    return CrossValidatedScore("accuracy", value, low, high, n, held.scored, held.unseen_share)
+
+
+def wilson_interval(share: float, n: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share of ``n`` rows, which need not be a whole number of them.
+
+    Examples
+    --------
+    >>> from tsenet.training.scores import wilson_interval
+    >>> [round(end, 3) for end in wilson_interval(0.8, 10)]
+    [0.49, 0.943]
+    """
     z = 1.96
-    centre = value + z**2 / (2 * n)
-    spread = z * np.sqrt(value * (1 - value) / n + (z / (2 * n)) ** 2)
-    low = max((centre - spread) / (1 + z**2 / n), 0.0)
-    high = min((centre + spread) / (1 + z**2 / n), 1.0)
-    return CrossValidatedScore(
-        "accuracy", value, float(low), float(high), n, held.scored, held.unseen_share
-    )
+
+    # The shares that are less than z standard errors from the observed one, with their own standard errors.
+    centre = share + z**2 / (2 * n)
+    spread = z * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
+    low = (centre - spread) / (1 + z**2 / n)
+    high = (centre + spread) / (1 + z**2 / n)
+    return max(low, 0.0), min(high, 1.0)

@@ -1,4 +1,4 @@
-"""Searches: the right texts, and never longer than two seconds."""
+"""Documents are the distinct texts of rows; searches find the right ones, and never take longer than two seconds."""
 
 from __future__ import annotations
 
@@ -10,14 +10,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tsenet.errors import DataError
-from tsenet.labelling.search import find
+from tsenet.labelling.documents import Documents
 
 TEXTS = ["The Moon rose", "moonlight, and rose", "a rose is a rose", "Straße", "rose -moon"]
 
 
 def found(query: str, texts: list[str] = TEXTS) -> list[int]:
-    hits = find(query, texts, [text.casefold() for text in texts])
-    return np.flatnonzero(hits).tolist()
+    documents = Documents(texts, texts, np.arange(len(texts)), [""] * len(texts))
+    return np.flatnonzero(documents.find(query)).tolist()
+
+
+def test_documents_are_the_distinct_texts_in_a_lasting_random_order() -> None:
+    rows = ["a", "", "b ", "a", " ", "b", "e\u0301", "\u00e9"]
+    documents = Documents.of(rows, ["", "x", "", "first", "", "second", "", ""])
+    assert documents.texts == ["a", "b ", "e\u0301"]
+    assert documents.document.tolist() == [0, -1, 1, 0, -1, 1, 2, 2]
+    assert documents.given == ["first", "second", ""]
+    some = Documents.of([f"text {i}" for i in range(50)])
+    more = Documents.of([f"text {i}" for i in reversed(range(80))])
+    first = [some.texts[i] for i in some.order]
+    both = [more.texts[i] for i in more.order if more.texts[i] in first]
+    assert first == both
+    assert first != some.texts
 
 
 @pytest.mark.parametrize(
