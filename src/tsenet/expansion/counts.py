@@ -1,9 +1,12 @@
-"""How often the units of neighbouring layers are on together in completed rows, and what this says about links."""
+"""How often the units of neighbouring layers are on together in completed rows, and what this says about links.
+
+About links that might be added, their information; about those that there are, their log-odds.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -15,6 +18,7 @@ from scipy.special import entr
 from tsenet._system.threads import chunks
 from tsenet.data.binary import BinaryRows
 from tsenet.data.blocks import Blocks
+from tsenet.expansion.wiring import WiringLayer
 from tsenet.progress import Progress
 from tsenet.skeleton.chow_liu import counted_information
 from tsenet.skeleton.tree import LatentTree
@@ -181,13 +185,13 @@ def count_layers(
     ]
     passes = _passes(ranges, sizes)
     zeros = [np.zeros(size, np.int64) for size in sizes]
-    counted = LayerCounts([], zeros, zeros)
+    counted = _LayerCounts([], zeros, zeros)
 
     if ranges:
-        completed = rows.map_lazily(partial(complete_layers, tree, rows.threads(n_jobs)))
+        completed = rows.map_lazily(partial(_complete_layers, tree, rows.threads(n_jobs)))
 
-        def count(wanted: Sequence[UnitRange], stage: str = "") -> LayerCounts:
-            counts: LayerCounts = completed.reduce(
+        def count(wanted: Sequence[UnitRange], stage: str = "") -> _LayerCounts:
+            counts: _LayerCounts = completed.reduce(
                 partial(_count, wanted),
                 _add,
                 stage=stage,
@@ -238,7 +242,7 @@ def _parents(tree: LatentTree, level: int) -> Int32:
 # ---- one block of rows
 
 
-class CompletedPair(NamedTuple):
+class _CompletedPair(NamedTuple):
     """Two neighbouring layers of completed rows, 1 where a unit is on.
 
     ``by_unit`` is ``upper`` transposed; ``with_parent`` is ``lower``, 1 where the parent of the unit is on, too.
@@ -250,7 +254,7 @@ class CompletedPair(NamedTuple):
     with_parent: csr_array
 
 
-class LayerCounts(NamedTuple):
+class _LayerCounts(NamedTuple):
     """Counts of some units; and for each layer how often its units, and its units with their parents, are on."""
 
     tiles: list[Tile]
@@ -258,7 +262,9 @@ class LayerCounts(NamedTuple):
     parent_on: list[Int64]
 
 
-def complete_layers(tree: LatentTree, n_jobs: int | None, rows: BinaryRows) -> list[CompletedPair]:
+def _complete_layers(
+    tree: LatentTree, n_jobs: int | None, rows: BinaryRows
+) -> list[_CompletedPair]:
     """The completed data of a block: each level with the one below."""
     layers = tree.complete(rows, n_jobs=n_jobs)
     pairs = []
@@ -267,7 +273,7 @@ def complete_layers(tree: LatentTree, n_jobs: int | None, rows: BinaryRows) -> l
         lower = layers[level - 1]
         parent_is_on = _parents_on(upper, lower, _parents(tree, level)).astype(np.int32)
         with_parent = csr_array((parent_is_on, lower.indices, lower.indptr), shape=lower.shape)
-        pair = CompletedPair(
+        pair = _CompletedPair(
             upper=upper.to_csr().astype(np.int32),
             by_unit=upper.transpose().to_csr().astype(np.int32),
             lower=lower.to_csr().astype(np.int32),
@@ -290,7 +296,7 @@ def _parents_on(upper: BinaryRows, lower: BinaryRows, parent: Int32) -> NDArray[
     return is_on
 
 
-def _count(wanted: Sequence[UnitRange], layers: Sequence[CompletedPair]) -> LayerCounts:
+def _count(wanted: Sequence[UnitRange], layers: Sequence[_CompletedPair]) -> _LayerCounts:
     """The counts of a block."""
     tiles = []
     for level, first, last in wanted:
@@ -303,20 +309,22 @@ def _count(wanted: Sequence[UnitRange], layers: Sequence[CompletedPair]) -> Laye
             with_upper=(units @ pair.upper).toarray(),
         )
         tiles.append(tile)
-    return LayerCounts(tiles, units_on(layers), [column_sums(pair.with_parent) for pair in layers])
+    return _LayerCounts(
+        tiles, _units_on(layers), [_column_sums(pair.with_parent) for pair in layers]
+    )
 
 
-def units_on(layers: Sequence[CompletedPair]) -> list[Int64]:
+def _units_on(layers: Sequence[_CompletedPair]) -> list[Int64]:
     """In how many rows of a block each unit is on, level by level."""
-    return [*(column_sums(pair.lower) for pair in layers), column_sums(layers[-1].upper)]
+    return [*(_column_sums(pair.lower) for pair in layers), _column_sums(layers[-1].upper)]
 
 
-def column_sums(rows: csr_array) -> Int64:
+def _column_sums(rows: csr_array) -> Int64:
     """The sum of each column."""
     return np.bincount(rows.indices, rows.data, rows.shape[1]).astype(np.int64)
 
 
-def _add(a: LayerCounts, b: LayerCounts) -> LayerCounts:
+def _add(a: _LayerCounts, b: _LayerCounts) -> _LayerCounts:
     """The counts over the rows of both, in the arrays of the first: they are large."""
     for total, tile in zip(a.tiles, b.tiles, strict=True):
         np.add(total.both, tile.both, out=total.both)
@@ -324,4 +332,67 @@ def _add(a: LayerCounts, b: LayerCounts) -> LayerCounts:
         np.add(total.with_upper, tile.with_upper, out=total.with_upper)
     on = list(map(np.add, a.on, b.on))
     parent_on = list(map(np.add, a.parent_on, b.parent_on))
-    return LayerCounts(a.tiles, on, parent_on)
+    return _LayerCounts(a.tiles, on, parent_on)
+
+
+# ---- log-odds of links: the first weights of a network whose units start as the probability of their latents
+
+
+class _LinkCounts(NamedTuple):
+    """For each layer, in how many rows both ends of each link are on: (E,); and each unit, level by level."""
+
+    together: list[Int64]
+    on: list[Int64]
+
+
+def with_log_odds(
+    tree: LatentTree,
+    rows: Blocks,
+    layers: Sequence[WiringLayer],
+    n_jobs: int | None,
+    progress: Progress,
+) -> list[WiringLayer]:
+    """The layers of a wiring of the tree with the log-odds of their links, from one pass over the rows."""
+    completed = rows.map_lazily(partial(_complete_layers, tree, rows.threads(n_jobs)))
+    counts: _LinkCounts = completed.reduce(
+        partial(_count_links, layers), _add_links, stage="log-odds", progress=progress
+    )
+
+    weighted_layers = []
+    for k, layer in enumerate(layers):
+        n_lower = counts.on[k][layer.indices]  # (E,)
+        n_upper = counts.on[k + 1][layer.upper_ends()]  # (E,)
+        log_odds = log_odds_of(counts.together[k], n_upper, n_lower, rows.n_rows)
+        weighted_layers.append(replace(layer, log_odds=log_odds.astype(np.float32)))
+    return weighted_layers
+
+
+def log_odds_of(n_both: Int64, n_h: Int64, n_x: Int64, n_rows: int) -> NDArray[np.float64]:
+    """ln P(x|h) − ln P(x|not h), from the number of rows in which both are on, h is, and x is, all of one shape.
+
+    Each probability counts one more row, in which x is as frequent as in all rows.
+    """
+    rate = np.maximum(n_x, 0.5) / n_rows
+    with_h = (n_both + rate) / (n_h + 1.0)
+    without_h = (n_x - n_both + rate) / (n_rows - n_h + 1.0)
+    return np.asarray(np.log(with_h) - np.log(without_h))
+
+
+def _count_links(layers: Sequence[WiringLayer], completed: Sequence[_CompletedPair]) -> _LinkCounts:
+    """The counts of a block."""
+    together = []
+    for layer, pair in zip(layers, completed, strict=True):
+        upper = layer.upper_ends()  # (E,)
+        counts = []
+        for first, last in tiles_of(layer.n_upper):
+            both = (pair.by_unit[first:last] @ pair.lower).toarray()  # (B, D)
+            links = slice(layer.indptr[first], layer.indptr[last])
+            counts.append(both[upper[links] - first, layer.indices[links]])
+        together.append(np.concatenate(counts).astype(np.int64))
+    return _LinkCounts(together, _units_on(completed))
+
+
+def _add_links(a: _LinkCounts, b: _LinkCounts) -> _LinkCounts:
+    """The counts over the rows of both."""
+    together = list(map(np.add, a.together, b.together))
+    return _LinkCounts(together, list(map(np.add, a.on, b.on)))

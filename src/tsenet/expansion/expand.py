@@ -14,8 +14,7 @@ from scipy.special import entr
 from tsenet._system.seeds import seed_sequence
 from tsenet.data.scaling import unit_rows
 from tsenet.expansion.context import context_vectors, contexts_above
-from tsenet.expansion.counts import LayerPair, Tile, count_layers, tiles_of
-from tsenet.expansion.log_odds import with_log_odds
+from tsenet.expansion.counts import LayerPair, Tile, count_layers, tiles_of, with_log_odds
 from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.progress import Progress, as_progress
 from tsenet.skeleton.tree import LatentTree
