@@ -77,7 +77,7 @@ oldest: ## Run the fast tests and all scikit-learn checks with the lowest versio
 	.venv-oldest/bin/pip install --quiet --disable-pip-version-check -c constraints-oldest.txt \
 		-e ".[plot,text]" "torch==$(OLDEST_TORCH)" pytest hypothesis polars
 	NUMBA_CACHE_DIR=$(CURDIR)/.venv-oldest/numba .venv-oldest/bin/python -m pytest -q $(OLD_WARNINGS) -m "not slow and not data" $(WITHOUT_EXTRAS) $(ARGS)
-	NUMBA_CACHE_DIR=$(CURDIR)/.venv-oldest/numba .venv-oldest/bin/python -m pytest -q $(OLD_WARNINGS) tests/estimators/test_network.py tests/estimators/test_tree_transformer.py $(ARGS)
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-oldest/numba .venv-oldest/bin/python -m pytest -q $(OLD_WARNINGS) tests/estimators/test_base_sklearn_checks.py tests/estimators/test_network.py tests/estimators/test_tree_transformer.py $(ARGS)
 OLDEST_TORCH ?= 2.4.0
 OLD_WARNINGS := -W "ignore:You are using .torch.load:FutureWarning"  # torch's own, when it reads a pickle
 # What needs packages that only the development install has; and early versions of typer load rich for --help.

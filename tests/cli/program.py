@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from typer.testing import CliRunner, Result
 
 from tsenet.cli.app import app
@@ -57,3 +60,26 @@ def make_documents(n: int) -> list[str]:
         ]
         texts.append("the " + " ".join(chosen))
     return texts
+
+
+# ---- tables, and what commands say about them
+
+N_ROWS = 300
+COLUMNS = [*"abcdefgh", "colour"]
+TARGETS = ("kind", "three", "amount", "has1", "has2")
+
+
+def fit_command(data: Path, out: Path, *targets: str) -> list[object]:
+    """A command that fits a model of the table of `frame` (conftest.py) to some of its targets."""
+    named = [part for name in targets for part in ("--target", name)]
+    left = [part for name in TARGETS if name not in targets for part in ("--ignore", name)]
+    return ["fit", data, *named, *left, "--id", "key", "-o", out, *QUICK_FIT]
+
+
+def predicted(*arguments: object) -> pd.DataFrame:
+    return pd.read_csv(io.StringIO(fine("predict", *arguments, "--quiet")))
+
+
+def scores_of(*arguments: object) -> dict[str, object]:
+    scores: dict[str, object] = json.loads(fine("evaluate", *arguments, "--json", "--quiet"))
+    return scores

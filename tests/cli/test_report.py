@@ -1,4 +1,4 @@
-"""``tsenet report``, the page of ``tsenet topics``, and ``tsenet export``."""
+"""``tsenet report``, and the page of ``tsenet topics``."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ import pytest
 
 import tsenet
 from tests.builders import planted_tree
-from tests.cli.program import QUICK_TOPICS, error_of, fine
+from tests.cli.program import error_of, fine
 from tests.explain.report.corpus import documents
-
-FIT = ("--set", "max_top=2", "--set", "max_epochs=2", "--jobs", "1", "--quiet")
 
 
 def payload_of(page: Path) -> dict[str, Any]:
@@ -26,37 +24,19 @@ def payload_of(page: Path) -> dict[str, Any]:
     return payload
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """News as csv with a subject and a month, a model of it, and its topics."""
-    folder = tmp_path_factory.mktemp("report")
-    texts, subjects = documents()
-    with (folder / "news.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["id", "text", "subject", "month"])
-        for k, (text, subject) in enumerate(zip(texts, subjects, strict=True)):
-            shown = subject if k % 10 else ""
-            writer.writerow([f"n{k}", text, shown, f"2024-{k % 4 + 1:02d}"])
-    data = folder / "news.csv"
-    model, topics = folder / "model.tsenet", folder / "topics"
-    fine("fit", data, "--text", "text", "--target", "subject", "-o", model, *FIT)
-    fine("topics", data, "--text", "text", "--along", "month", "-o", topics, *QUICK_TOPICS)
-    return folder
-
-
 class TestModel:
-    def test_without_data(self, folder: Path, tmp_path: Path) -> None:
+    def test_without_data(self, news: Path, tmp_path: Path) -> None:
         out = tmp_path / "report.html"
-        printed = fine("report", folder / "model.tsenet", "-o", out, "--quiet", "--json")
+        printed = fine("report", news / "model.tsenet", "-o", out, "--quiet", "--json")
         assert json.loads(printed) == {"out": str(out)}
         payload = payload_of(out)
         assert (payload["kind"], payload["title"]) == ("classifier", "model")
         assert payload["nouns"]["input"] == ["word", "words"]
         assert payload["rows"] is None
-        assert "add --force" in error_of("report", folder / "model.tsenet", "-o", out)
+        assert "add --force" in error_of("report", news / "model.tsenet", "-o", out)
 
-    def test_with_data(self, folder: Path, tmp_path: Path) -> None:
-        command = ("report", folder / "model.tsenet", "--data", folder / "news.csv", "--quiet")
+    def test_with_data(self, news: Path, tmp_path: Path) -> None:
+        command = ("report", news / "model.tsenet", "--data", news / "news.csv", "--quiet")
         fine(*command, "-o", tmp_path / "r.html", "--title", "News")
         payload = payload_of(tmp_path / "r.html")
         assert payload["title"] == "News"
@@ -72,13 +52,11 @@ class TestModel:
         assert shown == {row: f"n{row}" for row in shown}
         assert "--text is for topic models" in error_of(*command, "-o", "x", "--text", "id")
 
-    def test_without_the_targets_column_there_is_no_truth(
-        self, folder: Path, tmp_path: Path
-    ) -> None:
+    def test_without_the_targets_column_there_is_no_truth(self, news: Path, tmp_path: Path) -> None:
         data, out = tmp_path / "bare.csv", tmp_path / "report.html"
         with data.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows([["text"], *([text] for text in documents()[0])])
-        command = ("report", folder / "model.tsenet", "--data", data, "-o", out, "--quiet")
+        command = ("report", news / "model.tsenet", "--data", data, "-o", out, "--quiet")
         fine(*command)
         payload = payload_of(out)
         assert payload["rows"]["truth"] == {}
@@ -87,8 +65,8 @@ class TestModel:
 
 
 class TestTopics:
-    def test_the_page_is_among_the_results(self, folder: Path) -> None:
-        payload = payload_of(folder / "topics" / "topics.html")
+    def test_the_page_is_among_the_results(self, news: Path) -> None:
+        payload = payload_of(news / "topics" / "topics.html")
         assert (payload["kind"], payload["title"]) == ("tree", "news")
         along = payload["along"]
         assert (along["name"], along["kind"]) == ("month", "dates")
@@ -97,26 +75,24 @@ class TestTopics:
         row, text = next(iter(payload["rows"]["texts"].items()))
         assert text == documents()[0][int(row)]
 
-    def test_report_makes_the_same_page(self, folder: Path, tmp_path: Path) -> None:
-        command = ("report", folder / "topics" / "model.tsenet", "--data", folder / "news.csv")
+    def test_report_makes_the_same_page(self, news: Path, tmp_path: Path) -> None:
+        command = ("report", news / "topics" / "model.tsenet", "--data", news / "news.csv")
         out = tmp_path / "again.html"
         fine(*command, "--along", "month", "--title", "news", "-o", out, "--quiet")
-        assert out.read_bytes() == (folder / "topics" / "topics.html").read_bytes()
+        assert out.read_bytes() == (news / "topics" / "topics.html").read_bytes()
         fine(*command, "--show", "month", "-o", tmp_path / "months.html", "--quiet")
         known, shown = payload_of(out), payload_of(tmp_path / "months.html")
         assert shown["units"] == known["units"]
         assert {text[:5] for text in shown["rows"]["texts"].values()} == {"2024-"}
 
-    def test_one_model_file_shows_the_topics_of_the_page(
-        self, folder: Path, tmp_path: Path
-    ) -> None:
-        fine("report", folder / "topics" / "model.tsenet", "-o", tmp_path / "model.html", "--quiet")
-        page = payload_of(folder / "topics" / "topics.html")
+    def test_one_model_file_shows_the_topics_of_the_page(self, news: Path, tmp_path: Path) -> None:
+        fine("report", news / "topics" / "model.tsenet", "-o", tmp_path / "model.html", "--quiet")
+        page = payload_of(news / "topics" / "topics.html")
         shown = payload_of(tmp_path / "model.html")
         assert len(page["units"]["label"]) > 1
         for what in ("units", "names", "parent", "strength"):
             assert shown[what] == page[what]  # titles, words and shares, without the documents
-        listed = json.loads((folder / "topics" / "topics.json").read_text(encoding="utf-8"))
+        listed = json.loads((news / "topics" / "topics.json").read_text(encoding="utf-8"))
         titles = {topic["title"]: topic["size"] for topic in listed["topics"]}
         shares = dict(zip(page["units"]["label"], page["units"]["share"], strict=True))
         assert {title: shares[title] for title in titles} == pytest.approx(titles, rel=5e-3)
@@ -131,35 +107,9 @@ class TestTopics:
         fine(*command, "-o", tmp_path / "rows.html")
         assert payload_of(tmp_path / "rows.html")["nouns"]["row"] == ["row", "rows"]
 
-    def test_a_tree_over_words(self, folder: Path, tmp_path: Path) -> None:
-        tsenet.load(folder / "model.tsenet").tree_.save(tmp_path / "tree.tsenet")
-        command = ("report", tmp_path / "tree.tsenet", "--data", folder / "news.csv")
+    def test_a_tree_over_words(self, news: Path, tmp_path: Path) -> None:
+        tsenet.load(news / "model.tsenet").tree_.save(tmp_path / "tree.tsenet")
+        command = ("report", tmp_path / "tree.tsenet", "--data", news / "news.csv")
         out = ("-o", tmp_path / "r.html", "--quiet")
         assert "column" in error_of(*command, *out)
         assert "holds a tree only" in error_of(*command, *out, "--target", "subject")
-
-
-class TestExport:
-    def test_bif(self, folder: Path, tmp_path: Path) -> None:
-        bif = tmp_path / "tree.bif"
-        fine("export", folder / "model.tsenet", "--bif", bif)
-        tree = tsenet.load(folder / "model.tsenet").tree_
-        content = bif.read_text(encoding="ascii")
-        assert content.count("\nprobability ") == tree.n_nodes
-        assert "add --force" in error_of("export", folder / "model.tsenet", "--bif", bif)
-        printed = fine("export", folder / "model.tsenet", "--bif", bif, "--force", "--json")
-        assert json.loads(printed)["out"] == str(bif)
-
-    def test_models_of_the_wrong_kind(self, folder: Path, tmp_path: Path) -> None:
-        topics, out = folder / "topics" / "model.tsenet", tmp_path / "x"
-        assert "only a TSENetClassifier" in error_of("export", topics, "--onnx", out)
-        assert "to_tree(texts)" in error_of("export", topics, "--bif", out)
-        assert "cannot be loaded" in error_of("export", folder / "news.csv", "--bif", out)
-        message = error_of("predict", topics, folder / "news.csv")
-        assert f"tsenet topics DATA --model {topics}" in message
-        assert not out.exists()
-
-    def test_onnx(self, folder: Path, tmp_path: Path) -> None:
-        pytest.importorskip("onnx")
-        fine("export", folder / "model.tsenet", "--onnx", tmp_path / "m.onnx")
-        assert (tmp_path / "m.onnx").stat().st_size > 1000

@@ -1,4 +1,4 @@
-"""The file form of networks: plain links, weights without most zeros; forged sizes and places are refused."""
+"""The file form of networks: all that was fitted, plain links, few zeros; forged sizes and places are refused."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 import torch
+from numpy.typing import NDArray
 
 import tsenet
+from tests.builders import FAST
 from tests.network.wirings import random_wiring
-from tsenet import TSENetClassifier
+from tsenet import TSENetClassifier, TSENetRegressor
 from tsenet.estimators.network_parts import read_network, stored_weights
 from tsenet.network.topology import NetworkOptions
 from tsenet.network.tsenet import TSENet
@@ -117,3 +121,52 @@ def test_the_whole_wiring_can_be_shared_whatever_the_network_uses(tmp_path: Path
     assert model.wiring_.n_edges < whole.n_edges == model.learned_wiring_.n_edges
     again = tsenet.load(tmp_path / "model.tsenet")
     assert again.learned_wiring_ == again.wiring_ == model.wiring_
+
+
+Floats = NDArray[np.float64]
+
+
+@pytest.mark.parametrize("form", ["classes", "labels", "sparse", "wiring", "numbers"])
+def test_files_hold_everything(
+    form: str, rows: Floats, kinds: NDArray[Any], labels: Floats, tmp_path: Path
+) -> None:
+    options: dict[str, Any] = {**FAST, "max_epochs": 2}
+    X: Any = pd.DataFrame(rows, columns=[f"w{j}" for j in range(12)])
+    y: Any = kinds
+    kind: Any = TSENetClassifier
+    if form == "classes":
+        options["class_weight"] = {"red": 2.0, "blue": 0.5, "green": 1}
+    elif form == "labels":
+        y, options["class_weight"] = labels, [{0: 1.0, 1: 2.0}] * 3
+    elif form == "sparse":
+        X, y = sp.csr_array(rows), kinds.astype(object)
+    elif form == "wiring":
+        kind, y = TSENetRegressor, rows[:, :3] * 1.5
+        options["wiring"] = tsenet.expand(tsenet.learn_tree(rows, random_state=0), rows)
+    else:
+        kind, y = TSENetRegressor, rows.sum(axis=1)
+    model = kind(**options).fit(X, y)
+    path = tmp_path / "model.tsenet"
+    model.save(path)
+    again = tsenet.load(path)
+    assert type(again) is kind
+    assert again.get_params() == model.get_params()
+    for method in ("predict", "predict_proba", "decision_function", "transform"):
+        if hasattr(model, method):
+            mine, other = getattr(model, method)(X), getattr(again, method)(X)
+            assert mine.dtype == other.dtype
+            assert np.array_equal(mine, other)
+    public = [name for name in vars(model) if name.endswith("_") and not name.startswith("_")]
+    assert {"tree_", "wiring_", "net_", "history_", "n_features_in_"} < set(public)
+    assert again.n_parameters_ == model.n_parameters_
+    for name in public:
+        mine, other = getattr(model, name), getattr(again, name)
+        if name in ("net_", "targets_"):
+            assert repr(mine) == repr(other)
+        elif isinstance(mine, np.ndarray):
+            assert mine.dtype == other.dtype
+            assert np.array_equal(mine, other)
+        else:
+            assert mine == other, name
+    again.save(tmp_path / "again.tsenet")
+    assert (tmp_path / "again.tsenet").read_bytes() == path.read_bytes()

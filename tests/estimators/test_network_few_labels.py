@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.model_selection import KFold, cross_val_score
 
-from tests.builders import QUICK
+from tests.builders import FAST
 from tsenet import DataError, TSENetClassifier, TSENetRegressor
 
 N_ROWS, N_LABELLED = 900, 9
@@ -62,9 +62,6 @@ def three() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Rows of the honest classes −1, 0 and 1; most are of class −1."""
     rows = np.random.default_rng(0).normal(size=(300, 4))
     return rows, np.digitize(rows[:, 0], [0.2, 1.0]) - 1
-
-
-FAST = {**QUICK, "max_epochs": 15}
 
 
 @pytest.mark.parametrize(
