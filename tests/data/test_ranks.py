@@ -1,11 +1,11 @@
-"""Ranks within groups: sorted by hand."""
+"""Ranks within groups, and the first few of rows: sorted by hand."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from tsenet.data.ranks import ranks_in_groups
+from tsenet.data.ranks import ranks_in_groups, top_of_rows
 
 
 @pytest.mark.parametrize("has_ties", [False, True])
@@ -22,3 +22,14 @@ def test_ranks_are_places_in_the_sorted_group(has_ties: bool) -> None:
 
 def test_no_entries_have_no_ranks() -> None:
     assert ranks_in_groups(np.zeros(0, np.int64), np.zeros(0)).shape == (0,)
+
+
+@pytest.mark.parametrize("n", [0, 1, 4, 9, 12])
+def test_the_first_few_of_rows_are_those_of_a_sort(n: int) -> None:
+    values = np.random.default_rng(1).permuted(np.tile(np.arange(9.0), (7, 1)), axis=1)
+    found = top_of_rows(values, n)
+    assert found.tolist() == np.argsort(-values, axis=1)[:, :n].tolist()
+
+
+def test_equal_values_are_in_order() -> None:
+    assert top_of_rows(np.array([[1.0, 3.0, 2.0, 3.0, 2.0]]), 4).tolist() == [[1, 3, 2, 4]]

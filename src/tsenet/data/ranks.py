@@ -1,4 +1,4 @@
-"""Ranks of the entries of groups, such as the rows of a topic, the strongest first."""
+"""The strongest first: ranks of the entries of groups, such as the rows of a topic, and the first few of each row."""
 
 from __future__ import annotations
 
@@ -35,3 +35,24 @@ def ranks_in_groups(group: Ints, strength: NDArray[Any], tie: Ints | None = None
     ranks = np.empty(group.size, np.int64)
     ranks[order] = np.arange(group.size) - np.searchsorted(ordered, ordered)
     return ranks
+
+
+def top_of_rows(values: NDArray[Any], n: int) -> Ints:
+    """Places of the ``n`` highest values of each row, highest first and equal ones in order: (K, n) from (K, D).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tsenet.data.ranks import top_of_rows
+    >>> top_of_rows(np.array([[0.1, 0.7, 0.5], [0.3, 0.2, 0.3]]), 2).tolist()
+    [[1, 2], [0, 2]]
+    """
+    n_kept = min(n, values.shape[1])
+    if n_kept == 0:
+        return np.empty((len(values), 0), np.int64)
+
+    # Partition first: sorting a row would take longer than what it took to compute it.
+    places = np.argpartition(-values, n_kept - 1, axis=1)[:, :n_kept]
+    places.sort(axis=1)
+    order = np.argsort(-np.take_along_axis(values, places, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(places, order, axis=1)

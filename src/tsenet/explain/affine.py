@@ -136,17 +136,16 @@ class AffineNetwork:
 
     def bias_contribution(self, gradients: Mapping[int, Floats], rows: Pass) -> Floats:
         """What the biases of the layers in ``gradients`` add to the quantity: (B,)."""
-        terms = [
-            (gradient * rows.slopes[k]) @ self.biases[k - 1]
-            for k, gradient in gradients.items()
-            if k > 0
-        ]
-        at_rest = float(activated(np.zeros(1), self.activation)[0])
-        if at_rest:
-            terms += [
-                at_rest * gradients[k].sum(axis=1) for k in gradients if 0 < k < self.n_layers
-            ]
-        return np.asarray(np.sum(terms, axis=0))
+        at_rest = float(activated(np.zeros(1), self.activation)[0])  # f(0)
+        of_biases = []
+        of_rest = []
+        for k, gradient in gradients.items():
+            if k == 0:
+                continue
+            of_biases.append((gradient * rows.slopes[k]) @ self.biases[k - 1])
+            if at_rest and k < self.n_layers:  # the outputs are sums, without f
+                of_rest.append(at_rest * gradient.sum(axis=1))
+        return np.asarray(np.sum([*of_biases, *of_rest], axis=0))
 
     def input_weights(self) -> Any:
         """Weights of the links from inputs to hidden units: csc_array (D, U), units as in ``transform``."""

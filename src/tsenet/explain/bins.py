@@ -101,9 +101,8 @@ def bins_of(values: Sequence[Any]) -> Bins:
         kind = "numbers"
         ranges = pd.qcut(numbers, _RANGES, duplicates="drop", precision=4)
         least = numbers.min()  # pandas lowers the first limit a little
-        every = [
-            f"{max(each.left, least):.4g} – {each.right:.4g}" for each in ranges.cat.categories
-        ]
+        limits = [(max(each.left, least), each.right) for each in ranges.cat.categories]
+        every = [f"{low:.4g} – {high:.4g}" for low, high in limits]
         names = ranges.cat.rename_categories(every)
     else:
         kind = "labels"
@@ -111,9 +110,13 @@ def bins_of(values: Sequence[Any]) -> Bins:
         if counts.size > _MAX_LABELS:
             counts = counts.sort_index().nlargest(_MAX_LABELS - 1, keep="first")
         counts = counts.sort_index(key=pd.to_numeric if is_number else None)
-        others = f"{text.nunique() - counts.size:,} others"
+        every = counts.index.tolist()
+
+        n_others = text.nunique() - counts.size
+        others = f"{n_others:,} others"
         names = text.where(text.isin(counts.index), others)
-        every = [*counts.index, *([others] if counts.size < text.nunique() else [])]
+        if n_others:
+            every.append(others)
 
     of_row = pd.Categorical(names.reindex(column.index), categories=every).codes
     return Bins(kind, tuple(every), of_row.astype(np.int64))
@@ -124,6 +127,7 @@ def _periods(text: pd.Series) -> pd.Series | None:
     days, n_parts = read_dates(text)
     if not n_parts.all():
         return None
+
     units = {1: "Y", 2: "MY", 3: "DMY"}[int(n_parts.min())]
     return calendar_periods(days, _MAX_BINS, units)
 
@@ -145,6 +149,7 @@ def calendar_periods(times: pd.Series, n_bins: int, units: str = "DWMQY") -> pd.
         periods = times.dt.to_period(unit)
         if periods.max().ordinal - periods.min().ordinal < n_bins:
             return periods
+
     year = times.dt.year
     size = int(round_step(int(year.max() - year.min()), max(1, n_bins - 1), least=2))
     return (year // size * size).map(lambda first: pd.Period(year=first, freq=f"{size}Y"))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from tsenet.skeleton.tree import LatentTree
+
 __all__ = [
     "plot_hierarchy",
     "plot_over_time",
@@ -45,11 +46,15 @@ _HUES = (
     "#87592c",
     "#52626f",
 )
-_INK, _GREY_INK = "#26323c", "#5f6c78"
-_PAPER, _HATCH = "#f3f3f1", "#c4c4c0"
+_INK = "#26323c"
+_GREY_INK = "#5f6c78"
+_PAPER = "#f3f3f1"
+_HATCH = "#c4c4c0"
 _PANEL = 3.2  # inches
-# The icicle: share of documents that makes a line of text, room between top topics, where the second level starts.
-_SHARE_OF_LINE, _BETWEEN, _LEFT = 0.08, 0.35, 0.34
+# The icicle: share of documents that makes a line of text, lines between top topics, where the second level starts.
+_SHARE_OF_LINE = 0.08
+_BETWEEN = 0.35
+_LEFT = 0.34
 
 _Labels = NDArray[np.int64]
 _Lines = list[list[tuple[float, float]]]
@@ -119,9 +124,10 @@ def plot_topics(
         raise DataError(f"there is no topic of level {level} to draw")
 
     if axes is None:
-        rows = -(-len(shown) // 4)
-        size = (3.0 * min(4, len(shown)), rows * (0.6 + 0.24 * n_words))
-        axes = _new_axes(size, min(4, len(shown)), rows)
+        n_columns = min(4, len(shown))
+        n_rows = -(-len(shown) // 4)
+        size = (3.0 * n_columns, n_rows * (0.6 + 0.24 * n_words))
+        axes = _new_axes(size, n_columns, n_rows)
 
     panels = list(axes)[: len(shown)]
     for panel, (_, topic), colour in zip(panels, shown.iterrows(), cycle(_HUES), strict=False):
@@ -179,6 +185,7 @@ def plot_hierarchy(
     frame = _frame(topics)
     if frame.empty or n_topics < 1 or n_children < 1:
         raise DataError("there are no topics to draw, or n_topics or n_children is below 1")
+
     drawn = []  # a top topic, those below it, and how many of these are left out
     tops = frame[frame["parent"].isna()].sort_values("level", ascending=False, kind="stable")
     for _, topic in tops.nlargest(n_topics, ["level", "share"]).iterrows():
@@ -192,6 +199,7 @@ def plot_hierarchy(
 
     y = total
     for (topic, below, n_more), rows, colour in zip(drawn, heights, cycle(_HUES), strict=False):
+        # The box of the top topic, as high as the lines next to it.
         high = sum(rows)
         ax.add_patch(Rectangle((0, y - high), _LEFT, high, facecolor=to_rgba(colour, 0.3)))
         _write(ax, (0.012, y - 0.55), _cut(topic["label"], 32), fontweight="bold", fontsize=10)
@@ -199,6 +207,7 @@ def plot_hierarchy(
         if high >= 2 and (more := _further_words(topic, 44)):
             _write(ax, (0.012, y - 1.5), more, color=_GREY_INK)
 
+        # A box for each topic below it, and a line for those that are left out.
         for (_, child), row in zip(below.iterrows(), rows, strict=False):
             box = Rectangle((_LEFT, y - row), 1 - _LEFT, row, facecolor=to_rgba(colour, 0.13))
             box.set(edgecolor="white", linewidth=1.5)
@@ -260,10 +269,12 @@ def plot_over_time(
 
     # Labels at the ends of the lines, from the lowest up, none closer than a line of text to the one before.
     order = np.argsort(shown.iloc[-1].to_numpy(), kind="stable")
-    height, least = -np.inf, 0.055 * float(shown.to_numpy().max())
+    height = -np.inf
+    least = 0.055 * float(shown.to_numpy().max())
     for k in order.tolist():
         height = max(height + least, float(shown.iloc[-1, k]))
-        end, colour = (shown.index[-1], height), _HUES[k % len(_HUES)]
+        end = (shown.index[-1], height)
+        colour = _HUES[k % len(_HUES)]
         label = ax.annotate(labels[k], end, (6, 0), textcoords="offset points", color=colour)
         label.set(va="center", parse_math=False)
 
@@ -334,26 +345,38 @@ def _frame(topics: Any) -> pd.DataFrame:
     found = getattr(topics, "topics_", topics)
     if isinstance(found, pd.DataFrame):
         return found
+
     nested = list(found) if isinstance(found, Sequence) else topic_tree(found)
-    above = {id(child): topic.name for topic in every_topic(nested) for child in topic.children}
-    lines = [
-        (t.name, t.level, above.get(id(t)), t.title, [(w.word, w.weight) for w in t.words], t.size)
-        for t in every_topic(nested)
-    ]
+    parent = {id(child): topic.name for topic in every_topic(nested) for child in topic.children}
+    lines = []
+    for topic in every_topic(nested):
+        line = {
+            "id": topic.name,
+            "level": topic.level,
+            "parent": parent.get(id(topic)),
+            "label": topic.title,
+            "words": [(word.word, word.weight) for word in topic.words],
+            "share": topic.size,
+        }
+        lines.append(line)
     return pd.DataFrame(lines, columns=["id", "level", "parent", "label", "words", "share"])
 
 
 def _row_heights(topic: Any, below: Any, n_more: int) -> list[float]:
     """Heights of the lines next to a top topic, in lines of text."""
     heights = [max(1.0, share / _SHARE_OF_LINE) for share in below["share"]]
-    return [*heights, *([0.9] if n_more > 0 else [])] or [max(1.0, topic["share"] / _SHARE_OF_LINE)]
+    if n_more > 0:
+        heights.append(0.9)
+    return heights or [max(1.0, topic["share"] / _SHARE_OF_LINE)]
 
 
 def _labels(names: Iterable[str], topics: Any) -> list[str]:
     """Labels of topics by their ids."""
-    frame = None if topics is None else _frame(topics)
-    known = {} if frame is None else dict(zip(frame["id"], frame["label"], strict=True))
-    return [known.get(name, str(name)) for name in names]
+    label_of: dict[str, str] = {}
+    if topics is not None:
+        frame = _frame(topics)
+        label_of = dict(zip(frame["id"], frame["label"], strict=True))
+    return [label_of.get(name, str(name)) for name in names]
 
 
 def _percent(share: float) -> str:
@@ -428,7 +451,8 @@ def plot_pixel_groups(
     images = [tree.ancestors(level).reshape(shape) for level in chosen]
     if not images:
         raise DataError("there is no level to draw: the tree has no latents, or levels is empty")
-    size = _PANEL * len(images), _PANEL * shape[0] / shape[1] + 0.4
+
+    size = (_PANEL * len(images), _PANEL * shape[0] / shape[1] + 0.4)
     panels = _new_axes(size, len(images)) if axes is None else list(axes)
     if len(panels) != len(images):
         raise DataError(f"{len(panels)} axes were given for {len(images)} levels")
@@ -454,19 +478,24 @@ def _draw_groups(groups: _Labels, panel: Axes) -> None:
     from matplotlib.colors import to_rgb
     from matplotlib.patches import Rectangle
 
-    rows, columns = groups.shape
-    width = float(np.clip(26.0 / max(rows, columns), 0.5, 1.6))
+    n_rows, n_columns = groups.shape
+    width = float(np.clip(26.0 / max(n_rows, n_columns), 0.5, 1.6))
+
+    # Areas.
     shades = np.array([to_rgb(colour) for colour in (*_PALETTE, _PAPER)])
     colours = np.append(_group_colours(groups), len(_PALETTE))  # the last, for −1, is paper
     panel.imshow(shades[colours[groups]], interpolation="nearest")
+
+    # Pixels in no group are hatched.
     constant = [Rectangle((j - 0.5, i - 0.5), 1, 1) for i, j in np.argwhere(groups < 0).tolist()]
-    panel.add_collection(
-        PatchCollection(constant, facecolor="none", edgecolor=_HATCH, linewidth=0, hatch="/////")
-    )
-    panel.add_collection(
-        LineCollection(_borders(groups), colors=_INK, linewidths=width, capstyle="round")
-    )
-    panel.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5), xticks=[], yticks=[])
+    hatched = PatchCollection(constant, facecolor="none", edgecolor=_HATCH, linewidth=0)
+    hatched.set_hatch("/////")
+    panel.add_collection(hatched)
+
+    # Borders and the frame.
+    lines = LineCollection(_borders(groups), colors=_INK, linewidths=width, capstyle="round")
+    panel.add_collection(lines)
+    panel.set(xlim=(-0.5, n_columns - 0.5), ylim=(n_rows - 0.5, -0.5), xticks=[], yticks=[])
     for spine in panel.spines.values():
         spine.set(color=_INK, linewidth=width)
 
@@ -486,9 +515,9 @@ def _borders(groups: _Labels, offset: float = 0.0) -> _Lines:
     """Sides between pixels of different groups, each as its two (x, y) ends; pixel (0, 0) is at ``offset``."""
     down = (np.argwhere(groups[:-1] != groups[1:]) + offset).tolist()
     across = (np.argwhere(groups[:, :-1] != groups[:, 1:]) + offset).tolist()
-    return [[(j - 0.5, i + 0.5), (j + 0.5, i + 0.5)] for i, j in down] + [
-        [(j + 0.5, i - 0.5), (j + 0.5, i + 0.5)] for i, j in across
-    ]
+    lines = [[(j - 0.5, i + 0.5), (j + 0.5, i + 0.5)] for i, j in down]
+    lines += [[(j + 0.5, i - 0.5), (j + 0.5, i + 0.5)] for i, j in across]
+    return lines
 
 
 def plot_receptive_field(

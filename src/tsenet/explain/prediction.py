@@ -34,7 +34,8 @@ _SHOWN_WORDS = 5  # of a topic that is printed
 # Words are put together with the topic that they belong to if they are among the first words that describe it, and so
 # many times as likely in its documents as elsewhere. Without this, words of general language and rare ones, which must
 # belong somewhere, come under topics that they say nothing about.
-_TOPIC_WORDS, _LIFT = 30, 2.0
+_TOPIC_WORDS = 30
+_LIFT = 2.0
 
 
 class FeatureContribution(NamedTuple):
@@ -150,6 +151,7 @@ class PredictionExplanation:
         """
         if self.probabilities is None:
             raise ValueError("a predicted value has no probability")
+
         rise = self.output - self.start
         if abs(rise) < 1e-9:
             return float(expit(self.output) * expit(-self.output))  # the slope of the curve there
@@ -179,9 +181,11 @@ class PredictionExplanation:
         if len(signs) == 2:  # words for it, and words against it
             amounts = [self.amount(part.contribution) for part in shown]
             words = [f"{word} {amount}" for word, amount in zip(words, amounts, strict=True)]
+
         text = ", ".join(words)
-        if more := len(reason.features) - len(words):
-            text += f" and {more} more"
+        n_more = len(reason.features) - len(words)
+        if n_more:
+            text += f" and {n_more} more"
         is_plain = reason.topic is None or text == reason.topic
         return text if is_plain else f"{text} [{reason.topic}]"
 
@@ -206,24 +210,29 @@ class PredictionExplanation:
 
     def __repr__(self) -> str:
         """The start, the first reasons, what the others add, and the sum."""
+        if self.probabilities is None:
+            output = f"{self.output:.{self._decimals}f}"
+            start = f"{self.start:.{self._decimals}f}"
+            head = f"{self.target}: {output}"
+            whole = "in all"
+        else:
+            output = f"{100 * expit(self.output):.1f} %"
+            start = f"{100 * expit(self.start):.1f} %"
+            share, share_against = (f"({100 * share:.1f} %)" for share in self.probabilities)
+            head = f"{self.target} {share}"
+            whole = "in all"
+            if self.against is not None:
+                head += f" rather than {self.against} {share_against}"
+                whole = "of these two"
+
+        lines = [(start, "start")]
         shown, others = self.reasons[: self.n], self.reasons[self.n :]
-        lines = [(self.amount(reason.contribution), self.describe(reason)) for reason in shown]
+        lines += [(self.amount(reason.contribution), self.describe(reason)) for reason in shown]
         if others:
             rest = sum(reason.contribution for reason in others)
             lines.append((self.amount(rest), f"({len(others):,} more)"))
+        lines.append((output, whole))
 
-        if self.probabilities is None:
-            value, first = (f"{value:.{self._decimals}f}" for value in (self.output, self.start))
-            head, last = f"{self.target}: {value}", (value, "in all")
-        else:
-            one, other = (f"({100 * share:.1f} %)" for share in self.probabilities)
-            head = f"{self.target} {one}"
-            head += "" if self.against is None else f" rather than {self.against} {other}"
-            first = f"{100 * expit(self.start):.1f} %"
-            both = "in all" if self.against is None else "of these two"
-            last = (f"{100 * expit(self.output):.1f} %", both)
-
-        lines = [(first, "start"), *lines, last]
         width = max(len(amount) for amount, _ in lines)
         return "\n".join([head, *(f"  {amount:>{width}}  {text}" for amount, text in lines)])
 
@@ -322,11 +331,13 @@ class PredictionExplainer:
                 "give a fitted TSENetClassifier or TSENetRegressor"
             )
 
-        self.model, self.n = model, n
         self.network = AffineNetwork(model.net_.predictor())
         n_levels = self.network.n_layers - 2
         if not 1 <= level <= n_levels:
             raise DataError(f"level {level} is not one of the network's: 1 to {n_levels}")
+
+        self.model = model
+        self.n = n
         self.names = model.binary_rule_.input_names
         self.steps = getattr(model.reader_, "steps", None)
         self.topic_of = _topics(model, level)
@@ -335,16 +346,18 @@ class PredictionExplainer:
         """Explain one row, in any form that :func:`explain_prediction` takes."""
         inputs, values = _read(self.model, self._table(row))
         layers = self.network.forward(inputs)
-        asked = _question(self.model, layers.values[-1][0], target, against)
+        outputs = layers.values[-1][0]  # (C,)
+        asked = _question(self.model, outputs, target, against)
 
-        whole = self.network.backward(self.network.n_layers, asked.weights[None], layers)
-        added = whole[0][0] * inputs[0]  # (D,)
-        start = asked.constant + float(self.network.bias_contribution(whole, layers)[0])
+        # The output is the sum of gradient × input, and of what the biases add, which is the start.
+        gradients = self.network.backward(self.network.n_layers, asked.weights[None], layers)
+        added = gradients[0][0] * inputs[0]  # (D,)
+        of_biases = float(self.network.bias_contribution(gradients, layers)[0])
         return PredictionExplanation(
             target=asked.target,
             against=asked.against,
-            output=float(asked.weights @ layers.values[-1][0]) + asked.constant,
-            start=start,
+            output=float(asked.weights @ outputs) + asked.constant,
+            start=asked.constant + of_biases,
             reasons=self._reasons(added, values),
             probabilities=asked.probabilities,
             n=self.n,
@@ -372,25 +385,26 @@ class PredictionExplainer:
 
     def _reasons(self, added: Floats, values: Floats) -> tuple[Reason, ...]:
         """What each feature adds, (D,), put together by topics, the strongest first."""
-        features: dict[tuple[str | None, int], list[FeatureContribution]] = {}
+        reasons: list[Reason] = []
         n_words = added.size
-        if self.steps is not None:  # the columns beside a text
+        if self.steps is not None:  # columns beside a text, each of which is several inputs
             n_words -= len(self.steps.names)
             of_column = np.bincount(self.steps.sources, added[n_words:])
             for k, name in self.steps.described(values[n_words:] > 0).items():
                 if of_column[k]:
                     part = FeatureContribution(name, 1.0, float(of_column[k]))
-                    features[None, added.size + k] = [part]
+                    reasons.append(Reason(None, part.contribution, (part,)))
 
+        # By the title of their topic; a word alone by its number.
+        of_topic: dict[str | int, list[FeatureContribution]] = {}
         for j in strongest(added[:n_words]):
             part = FeatureContribution(self.names[j], float(values[j]), float(added[j]))
-            topic = self.topic_of[j]
-            features.setdefault((topic, -1 if topic else j), []).append(part)
+            of_topic.setdefault(self.topic_of[j] or j, []).append(part)
 
-        reasons = [
-            Reason(topic, sum(part.contribution for part in parts), tuple(parts))
-            for (topic, _), parts in features.items()
-        ]
+        for topic, parts in of_topic.items():
+            title = topic if isinstance(topic, str) else None
+            contribution = sum(part.contribution for part in parts)
+            reasons.append(Reason(title, contribution, tuple(parts)))
         return tuple(sorted(reasons, key=lambda reason: -abs(reason.contribution)))
 
 
@@ -399,9 +413,10 @@ def _topics(model: Any, level: int) -> Sequence[str | None]:
     tree = model.tree_
     if tree is None or model.scaling_.centres:
         return [None] * len(model.binary_rule_.names)
+
     described = describe_tree(tree, n_words=_TOPIC_WORDS)
     titles = describe_tree(tree).title  # of the words that are shown everywhere
-    words_of = [{word for word in words if word >= 0} for words in described.words.tolist()]
+    words_of = [set(words) for words in described.words.tolist()]
     chance = tree.cpt[: tree.n_observed, :, 1]  # (V, 2): P(word | topic off), P(word | topic on)
     is_frequent = chance[:, 1] >= _LIFT * chance[:, 0]
 
@@ -409,6 +424,7 @@ def _topics(model: Any, level: int) -> Sequence[str | None]:
     for word, lowest in enumerate(described.member_of.tolist()):
         if lowest < 0 or not is_frequent[word] or word not in words_of[lowest]:
             continue
+
         topic = lowest
         while topic >= 0 and described.level[topic] < level:
             topic = int(described.parent[topic])
@@ -462,6 +478,7 @@ def _question(model: Any, outputs: Floats, target: Any, against: Any) -> _Questi
     classes = getattr(model, "classes_", None)
     if classes is None:
         return _of_values(model, outputs, target, against)
+
     keys = np.asarray(classes).tolist()
     chances = np.asarray(model.targets_.loss.predict(outputs[None]))[0]
     are_labels = model.targets_.n_targets > 1
@@ -497,9 +514,11 @@ def _of_values(model: Any, outputs: Floats, target: Any, against: Any) -> _Quest
     names = [f"y[{key}]" for key in keys] if len(keys) > 1 else ["y"]
     if against is None:
         return _Question(names[chosen], None, scale[chosen], float(shift[chosen]), None)
+
     other = _index_of(keys, against, "against")
     _check_differ(keys, chosen, other)
-    weights, constant = scale[chosen] - scale[other], float(shift[chosen] - shift[other])
+    weights = scale[chosen] - scale[other]
+    constant = float(shift[chosen] - shift[other])
     return _Question(f"{names[chosen]} − {names[other]}", names[other], weights, constant, None)
 
 

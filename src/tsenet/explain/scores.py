@@ -113,8 +113,10 @@ def coherence(
         raise DataError("there are no topics to score")
     if any(isinstance(topic, str) for topic in topics):
         raise DataError("each topic must be a list of words, not a string")
+
     chosen = [list(dict.fromkeys(topic))[:n_words] for topic in topics]  # each word once
-    index = {word: k for k, word in enumerate(dict.fromkeys(w for topic in chosen for w in topic))}
+    every_word = dict.fromkeys(word for topic in chosen for word in topic)
+    index = {word: k for k, word in enumerate(every_word)}
     if not _is_table(corpus):
         occurrences = _in_documents(corpus, index, window)
     elif window is None:
@@ -124,9 +126,9 @@ def coherence(
             f"a window of {window} words needs the words in order: "
             "pass lists of tokens, or window=None for whole documents"
         )
-
     if occurrences.n_windows == 0:
         raise DataError("the corpus holds no documents")
+
     occurs = np.isin(np.arange(len(index)), occurrences.word)
     scores: list[float] = []
     for topic in chosen:
@@ -285,45 +287,45 @@ class _Hierarchy:
 def _scores_within(hierarchy: _Hierarchy, level: int, on: Any) -> dict[str, float]:
     """Scores of the topics of a level, and of those next to each other."""
     topics = hierarchy.of_level(level)
-    used = [word for topic in topics for word in hierarchy.words[topic]]
-    siblings: dict[int, list[int]] = defaultdict(list)
+    words = [word for topic in topics for word in hierarchy.words[topic]]
+    words_of_siblings: dict[int, list[list[int]]] = defaultdict(list)
     for topic in topics:
-        siblings[hierarchy.parent[topic]].append(topic)
+        words_of_siblings[hierarchy.parent[topic]].append(hierarchy.words[topic])
 
     return {
         "npmi": _mean([hierarchy.coherence(topic) for topic in topics]),
-        "diversity": len(set(used)) / max(1, len(used)),
+        "diversity": len(set(words)) / max(1, len(words)),
         "coverage": _mean((on[:, topics].sum(axis=1) > 0).tolist()),
-        "sibling_diversity": _mean(
-            [_once(*(hierarchy.words[topic] for topic in group)) for group in siblings.values()]
-        ),
+        "sibling_diversity": _mean([_once(*siblings) for siblings in words_of_siblings.values()]),
     }
 
 
 def _scores_of_edges(hierarchy: _Hierarchy, level: int, on: Any) -> dict[str, float]:
     """Scores of the topics of a level with those above them; NaN for the top level."""
-    words, parent = hierarchy.words, hierarchy.parent
+    words = hierarchy.words
+    parent = hierarchy.parent
     topics = hierarchy.of_level(level)
     edges = [(parent[k], k) for k in topics if parent[k] >= 0]
     uppers = sorted({upper for upper, _ in edges})
     strangers = [(upper, k) for upper in uppers for k in topics if parent[k] != upper]
 
-    pcc, pccx = [], []
+    pcc = [np.empty(0)]
+    pccx = [np.empty(0)]
     for upper, lower in edges:
         both = set(words[upper]) & set(words[lower])
-        different = ([word for word in words[k] if word not in both] for k in (upper, lower))
-        scores = hierarchy.coherence_of(*different)
+        only_upper = [word for word in words[upper] if word not in both]
+        only_lower = [word for word in words[lower] if word not in both]
+        scores = hierarchy.coherence_of(only_upper, only_lower)
         pccx.append(scores)
-        pcc.append(np.concatenate([scores, np.full(len(both) ** 2, -1.0)]))
+        pcc += [scores, np.full(len(both) ** 2, -1.0)]
 
+    negative = [_is_negative(on[:, [upper]], on[:, [lower]]) for upper, lower in edges]
     return {
-        "pcc": _mean(np.concatenate([[], *pcc])),
-        "pccx": _mean(np.concatenate([[], *pccx])),
+        "pcc": _mean(np.concatenate(pcc)),
+        "pccx": _mean(np.concatenate(pccx)),
         "pcd": _mean([_once(words[upper], words[lower]) for upper, lower in edges]),
         "pncd": _mean([_once(words[upper], words[lower]) for upper, lower in strangers]),
-        "negative_edges": _mean(
-            [_is_negative(on[:, [upper]], on[:, [lower]]) for upper, lower in edges]
-        ),
+        "negative_edges": _mean(negative),
     }
 
 
@@ -340,8 +342,9 @@ def _once(*topics: Sequence[int]) -> float:
 
 def _is_negative(upper: Any, lower: Any) -> bool:
     """Whether a topic is less often present with the one above than without it."""
-    n, n_upper, n_lower = upper.shape[0], upper.sum(), lower.sum()
-    return bool(upper.multiply(lower).sum() * n < n_upper * n_lower)
+    n_rows = upper.shape[0]
+    n_both = upper.multiply(lower).sum()
+    return bool(n_both * n_rows < upper.sum() * lower.sum())
 
 
 # ---- counting
@@ -373,6 +376,7 @@ def _is_table(corpus: Any) -> bool:
 
 
 def _in_table(table: Table, index: Mapping[str, int]) -> _Occurrences:
+    """Each document of a table is a window."""
     column = {name: j for j, name in enumerate(table.names)}
     known = [word for word in index if word in column]
     place, document = table.values[:, [column[word] for word in known]].T.nonzero()
@@ -385,7 +389,10 @@ def _in_documents(
     corpus: Iterable[Iterable[str]], index: Mapping[str, int], window: int | None
 ) -> _Occurrences:
     """A document of n words has max(1, n − window + 1) windows."""
-    words, positions, documents, lengths = (array("q") for _ in range(4))
+    words = array("q")
+    positions = array("q")
+    documents = array("q")
+    lengths = array("q")
     for tokens in corpus:
         if isinstance(tokens, str):
             raise DataError(
@@ -403,29 +410,41 @@ def _in_documents(
         lengths.append(last + 1)
 
     order = np.argsort(np.asarray(words), kind="stable")
-    word, position, document = (
-        np.asarray(part, np.int64)[order] for part in (words, positions, documents)
-    )
-    length = np.asarray(lengths, np.int64)
+    word = np.asarray(words, np.int64)[order]  # (T,)
+    position = np.asarray(positions, np.int64)[order]
+    document = np.asarray(documents, np.int64)[order]
+
+    length = np.asarray(lengths, np.int64)  # (N,)
     size = length if window is None else np.full_like(length, window)
     n_windows = np.maximum(length - size + 1, 1)
-    before = np.cumsum(n_windows) - n_windows
+    before = np.cumsum(n_windows) - n_windows  # windows of earlier documents
+
+    # Window w of a document has the positions w to w + size − 1.
     first = np.maximum(position - size[document] + 1, 0)
     last = np.minimum(position, n_windows[document] - 1) + 1
     start = before[document]
     return _Occurrences(word, start + first, start + last, int(n_windows.sum()))
 
 
-def _joint_shares(found: _Occurrences, words: Sequence[int]) -> Floats:
+def _joint_shares(occurrences: _Occurrences, words: Sequence[int]) -> Floats:
     """Share of the windows in which each pair of K words occurs, (K, K)."""
-    ends = np.searchsorted(found.word, [[word, word + 1] for word in words]).reshape(-1, 2)
-    chosen = np.concatenate([np.arange(0), *(np.arange(*pair) for pair in ends)])
-    column = np.repeat(np.arange(len(words)), np.diff(ends).ravel())
-    n_windows = found.last[chosen] - found.first[chosen]
+    # The occurrences of these words, T of them: they are sorted by word.
+    start = np.searchsorted(occurrences.word, words)
+    stop = np.searchsorted(occurrences.word, words, side="right")
+    chosen = np.concatenate([np.arange(0), *map(np.arange, start, stop)])
+    column = np.repeat(np.arange(len(words)), stop - start)  # (T,)
+
+    # Each window of each occurrence, W in all.
+    first = occurrences.first[chosen]
+    n_windows = occurrences.last[chosen] - first
     before = np.cumsum(n_windows) - n_windows
-    row = np.arange(n_windows.sum()) + np.repeat(found.first[chosen] - before, n_windows)
-    used, row = np.unique(row, return_inverse=True)  # windows with one of the words
-    cells = np.ones(row.size, np.int64), (row, np.repeat(column, n_windows))
-    presence = sp.csr_array(cells, shape=(used.size, len(words)))
+    row = np.arange(n_windows.sum()) + np.repeat(first - before, n_windows)  # (W,)
+    column = np.repeat(column, n_windows)
+
+    # Only windows with one of the words have a row.
+    used, row = np.unique(row, return_inverse=True)
+    ones = np.ones(row.size, np.int64)
+    presence = sp.csr_array((ones, (row, column)), shape=(used.size, len(words)))
     presence.data[:] = 1  # a word may occur several times
-    return np.asarray((presence.T @ presence).toarray() / found.n_windows)
+    joint = (presence.T @ presence).toarray()  # (K, K)
+    return np.asarray(joint / occurrences.n_windows)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tsenet.data.binary import BinaryRule
 from tsenet.data.blocks import is_outside_memory
+from tsenet.data.ranks import top_of_rows
 from tsenet.data.table import Table
 from tsenet.data.text import as_counts
 from tsenet.errors import DataError
@@ -168,9 +169,11 @@ class Units:
         """
         if name in self._by_name:
             return self._by_name[name]
+
         units = [self._by_name[f"{name}/1"]]
         while (following := f"{name}/{len(units) + 1}") in self._by_name:
             units.append(self._by_name[following])
+
         effects = [unit.classes for unit in units if unit.classes is not None]
         summed = tuple(np.sum(effects, axis=0).tolist()) if effects else None
         return replace(units[0], name=name, classes=summed)
@@ -186,23 +189,26 @@ class Units:
         """Return a pandas DataFrame with one line per unit: its fields, and its effect on each output."""
         import pandas as pd
 
+        units = self.units
         frame = pd.DataFrame(
-            [
-                (unit.name, unit.level, unit.label, unit.mean, unit.active, _names(unit.features))
-                for unit in self.units
-            ],
-            columns=["unit", "level", "label", "mean", "active", "features"],
+            {
+                "unit": [unit.name for unit in units],
+                "level": [unit.level for unit in units],
+                "label": [unit.label for unit in units],
+                "mean": [unit.mean for unit in units],
+                "active": [unit.active for unit in units],
+                "features": [_names(unit.features) for unit in units],
+            }
         )
-        n_outputs = len(self.units[0].classes or ()) if self.units else 0
-        for k, name in enumerate(self.class_names or [f"output {k}" for k in range(n_outputs)]):
-            frame[f"effect on {name}"] = [(unit.classes or ())[k] for unit in self.units]
+        n_outputs = len(units[0].classes or ()) if units else 0
+        outputs = self.class_names or [f"output {k}" for k in range(n_outputs)]
+        for k, name in enumerate(outputs):
+            frame[f"effect on {name}"] = [(unit.classes or ())[k] for unit in units]
         return frame
 
     def __repr__(self) -> str:
-        counts = ", ".join(
-            f"{len(self.level(k))} of level {k}"
-            for k in sorted({unit.level for unit in self.units})
-        )
+        levels = sorted({unit.level for unit in self.units})
+        counts = ", ".join(f"{len(self.level(k))} of level {k}" for k in levels)
         return f"Units({len(self)} units: {counts}; {self.n_rows} rows)"
 
 
@@ -270,6 +276,7 @@ def describe_units(
         )
     if order not in ("absolute", "signed"):
         raise ValueError(f"order must be 'absolute' or 'signed', not {order!r}")
+
     rule = rule_of(model)
     table = table_for(model, X)
     names = rule.input_names if feature_names is None else tuple(map(str, feature_names))
@@ -303,6 +310,9 @@ def describe_units(
                 features = _top_features(
                     of_unit.correlation, weights[:, [k]], names, n_features, order == "signed"
                 )
+                classes = None
+                if effects is not None:
+                    classes = tuple((effects[k] * of_unit.deviation).tolist())
                 unit = Unit(
                     name=unit_names[k],
                     level=levels[k],
@@ -311,9 +321,7 @@ def describe_units(
                     mean=of_unit.mean,
                     active=of_unit.active,
                     rows=of_unit.rows,
-                    classes=None
-                    if effects is None
-                    else tuple((effects[k] * of_unit.deviation).tolist()),
+                    classes=classes,
                 )
                 described.append(unit)
 
@@ -404,7 +412,7 @@ def _measure(
         numbers = np.broadcast_to(start + np.arange(len(activations)), activations.T.shape)
         highest = np.hstack([highest, activations.T])
         highest_rows = np.hstack([highest_rows, numbers])
-        best = _strongest(highest, n_rows)
+        best = top_of_rows(highest, n_rows)
         highest = np.take_along_axis(highest, best, axis=1)
         highest_rows = np.take_along_axis(highest_rows, best, axis=1)
         report.advance()
@@ -465,19 +473,6 @@ def _effects(model: Any, table: Table, network: AffineNetwork) -> Floats:
     return np.asarray(np.stack(columns, axis=1) * model.targets_.output_scale)
 
 
-def _strongest(values: NDArray[Any], n: int) -> NDArray[np.int64]:
-    """Places of the ``n`` highest values of each line, highest first and equal ones in order: (K, n)."""
-    n_kept = min(n, values.shape[1])
-    if n_kept == 0:
-        return np.empty((len(values), 0), np.int64)
-
-    # Partition first: sorting all features of all units would take longer than correlating them.
-    places = np.argpartition(-values, n_kept - 1, axis=1)[:, :n_kept]
-    places.sort(axis=1)
-    order = np.argsort(-np.take_along_axis(values, places, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(places, order, axis=1)
-
-
 def _top_features(
     correlation: Floats, weights: Any, names: Sequence[str], n: int, signed: bool
 ) -> tuple[Feature, ...]:
@@ -485,14 +480,15 @@ def _top_features(
     strength = correlation if signed else np.abs(correlation)
     links = weights.tocoo()
     weight = dict(zip(links.row.tolist(), links.data.tolist(), strict=True))
+    strongest = top_of_rows(strength[None], n)[0].tolist()
     return tuple(
         Feature(names[j], float(correlation[j]), weight.get(j))
-        for j in _strongest(strength[None], n)[0].tolist()
+        for j in strongest
         if strength[j] > 0
     )
 
 
 def _names(features: Sequence[Feature]) -> str:
     """Names of features; those of negative correlation have a minus."""
-    signs = ("" if feature.correlation > 0 else "−" for feature in features)
-    return ", ".join(f"{sign}{f.name}" for sign, f in zip(signs, features, strict=True))
+    names = [f"{'' if f.correlation > 0 else '−'}{f.name}" for f in features]
+    return ", ".join(names)

@@ -88,7 +88,8 @@ def render(payload: Payload) -> str:
     program reads and shows as text. The policy in the page's head lets only this program and these styles run, known by
     their SHA-256, and forbids every request.
     """
-    script, style = _asset("assets/explorer.js"), _asset("assets/explorer.css")
+    script = _asset("assets/explorer.js")
+    style = _asset("assets/explorer.css")
     policy = "; ".join(
         [
             "default-src 'none'",
@@ -120,11 +121,15 @@ def payload_json(payload: Payload) -> str:
 
 def _outline(payload: Payload) -> str:
     """Names and labels of the units that are in no other, for readers without JavaScript."""
-    n_inputs, names, parent = payload["layers"][0], payload["names"], payload["parent"]
-    top = [node for node in range(n_inputs, len(names)) if parent[node] < 0][:_OUTLINE_ITEMS]
-    labels = payload["units"]["label"]
-    item = "<li><code>{}</code> <bdi>{}</bdi></li>\n"
-    return "".join(item.format(escape(names[k]), escape(labels[k - n_inputs])) for k in top)
+    n_inputs = payload["layers"][0]
+    names, labels = payload["names"], payload["units"]["label"]
+    tops = [node for node in range(n_inputs, len(names)) if payload["parent"][node] < 0]
+
+    items = []
+    for node in tops[:_OUTLINE_ITEMS]:
+        name, label = escape(names[node]), escape(labels[node - n_inputs])
+        items.append(f"<li><code>{name}</code> <bdi>{label}</bdi></li>\n")
+    return "".join(items)
 
 
 def _digest(text: str) -> str:

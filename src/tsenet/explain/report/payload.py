@@ -56,7 +56,9 @@ Fact = tuple[str, str]
 _SHOWN_NAMES = 12
 _SNIPPET = 320  # characters shown of a row's text
 # Rows on the map of documents, the topics of each that draw it, and characters of its text: 200 KB of a page.
-_MAPPED_ROWS, _MAPPED_TOPICS, _MAPPED_TEXT = 1_000, 3, 140
+_MAPPED_ROWS = 1_000
+_MAPPED_TOPICS = 3
+_MAPPED_TEXT = 140
 # Shares along a column are whole numbers in units of 1/10,000: short to write, exact enough to draw.
 _SHARE_UNIT = 10_000
 
@@ -144,9 +146,8 @@ def report_payload(
     """
     if min(n_features, n_rows) < 1:
         raise DataError(f"n_features and n_rows must be at least 1, not {n_features} and {n_rows}")
-    table = None
-    if X is not None:
-        table = table_for(model, X)
+
+    table = None if X is None else table_for(model, X)
     for name, values in (("y", y), ("texts", texts), ("along", along)):
         if values is None:
             continue
@@ -156,10 +157,21 @@ def report_payload(
         n_values = values.shape[0] if hasattr(values, "shape") else len(values)
         if n_values != table.n_rows:
             raise DataError(f"X has {table.n_rows} rows, but {name} has {n_values}")
-    bins = None if along is None else bins_of(list(along))
+
     request = _Request(
-        model, table, y, texts, bins, along_name, title, n_features, n_rows, words, kinship
+        model=model,
+        table=table,
+        y=y,
+        texts=texts,
+        bins=None if along is None else bins_of(list(along)),
+        along_name=along_name,
+        title=title,
+        n_features=n_features,
+        n_rows=n_rows,
+        words=words,
+        kinship=kinship,
     )
+
     with as_progress(progress) as report:
         if is_network(model):
             return _network_payload(request, report)
@@ -175,6 +187,7 @@ def _described_tree(
     tree = tree_of(model)
     if request.table is None or not tree.n_levels:
         return describe_tree(tree, n_words=request.n_features), None
+
     rows = tree.binary(request.table)
     if strengths is None:
         strengths = tree_strengths(tree, rows, progress)
@@ -189,26 +202,29 @@ def _topics_payload(
     graph = views.graph_of_topics(described, topics)
     payload = _common(request, graph, "topic")
     ids = graph.names[graph.n_inputs :]
-    payload["units"] = views.topic_units(described, topics, ids, request.n_features)
+    units = views.topic_units(described, topics, ids, request.n_features)
+    payload["units"] = units
     if request.kinship is not None:
         kinship = _checked_kinship(request.kinship, len(described.ids))
-        payload["units"]["kinship"] = views.kinship_shown(graph, described, kinship)
+        units["kinship"] = views.kinship_shown(graph, described, kinship)
     if strengths is None:
         return payload
 
     column = {name: k for k, name in enumerate(described.ids)}
-    chosen = [column[name] for name in ids]
-    payload["units"]["share"] = short(shares(strengths)[chosen])
+    columns = [column[name] for name in ids]
+    units["share"] = short(shares(strengths)[columns])
 
+    # The strongest rows of each topic, and the words for which they are shown.
     rows, strength = strongest_rows(strengths, request.n_rows)  # (L, R) each
-    of = [
-        views.flat((row, value) for row, value in zip(*pair, strict=True) if row >= 0)
-        for pair in zip(rows[chosen].tolist(), strength[chosen].tolist(), strict=True)
-    ]
-    words = [
-        {graph.names[node].lower() for node in features[::4]}  # a node and three numbers
-        for features in payload["units"]["features"]
-    ]
+    of = []
+    for k in columns:
+        pairs = zip(rows[k].tolist(), strength[k].tolist(), strict=True)
+        of.append(views.flat((row, value) for row, value in pairs if row >= 0))
+    words = []
+    for features in units["features"]:
+        nodes = features[::4]  # each is followed by three numbers
+        words.append({graph.names[node].lower() for node in nodes})
+
     payload["rows"] = {
         "kind": "strength",
         "of": of,
@@ -216,9 +232,9 @@ def _topics_payload(
         "truth": {},
         "predicted": {},
     }
-    payload["documents"] = _documents(request, described, graph, strengths, words)
+    payload["documents"] = _documents(request, graph, strengths[:, columns], words)
     if request.bins is not None:
-        along = shares_of_bins(strengths, request.bins)[chosen]
+        along = shares_of_bins(strengths, request.bins)[columns]
         payload["along"] = {
             "name": request.along_name,
             "kind": request.bins.kind,
@@ -236,14 +252,15 @@ def _checked_kinship(kinship: Any, n_topics: int) -> NDArray[np.float64]:
         raise DataError(
             f"kinship must have a number for each of the {n_topics} topics: its shape is {values.shape}"
         )
-    if not np.isfinite(values).all():
-        raise DataError(
-            f"kinship must be finite: it is not for topic {np.flatnonzero(~np.isfinite(values))[0]}"
-        )
+    is_finite = np.isfinite(values)
+    if not is_finite.all():
+        first = np.flatnonzero(~is_finite)[0]
+        raise DataError(f"kinship must be finite: it is not for topic {first}")
     return values
 
 
 def _network_payload(request: _Request, progress: Progress) -> Payload:
+    """A network: its nodes and links, its tree, and with rows what these make of its units."""
     if request.kinship is not None:
         raise DataError("kinship is that of topics: leave it out for a network")
     if request.bins is not None:
@@ -251,7 +268,8 @@ def _network_payload(request: _Request, progress: Progress) -> Payload:
             "along shows the topics of a tree: for a network give the labels as y, "
             "or make the report of its tree_"
         )
-    model, table, y = request.model, request.table, request.y
+
+    model = request.model
     graph = views.graph_of_wiring(model.wiring_, model.net_)
     payload = _common(request, graph, "unit")
     payload["kind"] = "classifier" if hasattr(model, "classes_") else "regressor"
@@ -261,24 +279,34 @@ def _network_payload(request: _Request, progress: Progress) -> Payload:
         payload["training"] = _training_facts(model.history_)
     else:
         payload["data"].append(("Training", "no epochs: the initial weights were kept"))
-    latent_names, tree = graph.names[graph.n_inputs :], model.tree_
-    topics = None
+
+    latent_names = graph.names[graph.n_inputs :]
+    tree = model.tree_
     if tree is not None and tree.n_levels:
         described = describe_tree(tree, n_words=request.n_features)
-        topics = described.topics()
-        payload["units"] = views.topic_units(described, topics, latent_names, request.n_features)
+        payload["units"] = views.topic_units(
+            described, described.topics(), latent_names, request.n_features
+        )
     else:
-        nothing: list[Any] = [[] for _ in latent_names]
         payload["units"] = {
             "label": list(latent_names),
             "share": [],
             "coherence": [],
             "kinship": [],
             "fields": [],
-            "features": nothing,
+            "features": [[] for _ in latent_names],
         }
-    if table is None:
-        return payload
+
+    if request.table is not None:
+        _add_rows_of_network(payload, request, request.table, graph, progress)
+    return payload
+
+
+def _add_rows_of_network(
+    payload: Payload, request: _Request, table: Table, graph: Graph, progress: Progress
+) -> None:
+    """Add what rows tell about the units of a network, and what it answers for them."""
+    model, y = request.model, request.y
     units = describe_units(
         model,
         table,
@@ -288,35 +316,40 @@ def _network_payload(request: _Request, progress: Progress) -> Payload:
         order="signed",
         progress=progress,
     )
-    latents = [units[name] for name in latent_names]
+    latents = [units[name] for name in graph.names[graph.n_inputs :]]
     payload["trained"], of = views.trained_units(latents, graph)
-    if topics is None:  # known by what training made of them
+    if not payload["units"]["fields"]:  # without a tree, known by what training made of them
         payload["units"]["label"] = payload["trained"]["label"]
-    payload["classes"] = _classes(request, graph, latents, units.class_names)
+    payload["classes"] = _classes(request, table, graph, latents, units.class_names)
+
     shown = sorted({int(row) for flat in of for row in flat[::2]})
+    predicted = model.predict(table.take(np.array(shown))) if shown else []
     payload["rows"] = {
         "kind": "activation",
         "of": of,
         "texts": _excerpts(request.texts, of, [set()] * len(of)),
         "truth": {} if y is None else _answers(shown, np.asarray(y)[shown]),
-        "predicted": _answers(shown, model.predict(table.take(np.array(shown)))) if shown else {},
+        "predicted": _answers(shown, predicted),
     }
+
     if y is not None:
         measure = "Accuracy" if payload["kind"] == "classifier" else "R²"
         score = f"{float(model.score(table, y)):.4g}"
         payload["data"].insert(1, (f"{measure} on these {payload['nouns']['row'][1]}", score))
-    return payload
 
 
 def _common(request: _Request, graph: Graph, unit: str) -> Payload:
     """What every model has, and None for the rest."""
     from tsenet import __version__
 
-    words, table = request.words, request.table
+    words = request.words
     if words is None:
         words = request.texts is not None or bool(request.source.get("text"))
-    nouns = {"input": "word" if words else "input", "row": "document" if words else "row"}
-    nouns["unit"] = unit
+    nouns = {
+        "input": "word" if words else "input",
+        "row": "document" if words else "row",
+        "unit": unit,
+    }
     optional = (
         "links",
         "trained",
@@ -333,7 +366,7 @@ def _common(request: _Request, graph: Graph, unit: str) -> Payload:
         "tsenet": __version__,
         "title": request.title or type(request.model).__name__,
         "kind": "tree",
-        "nRows": None if table is None else table.n_rows,
+        "nRows": None if request.table is None else request.table.n_rows,
         "nouns": {key: [noun, f"{noun}s"] for key, noun in nouns.items()},
         "layers": list(graph.layer_sizes),
         "names": list(graph.names),
@@ -357,43 +390,40 @@ def _common(request: _Request, graph: Graph, unit: str) -> Payload:
 
 
 def _documents(
-    request: _Request,
-    described: TopicDescription,
-    graph: Graph,
-    strengths: Any,
-    words: Sequence[Set[str]],
+    request: _Request, graph: Graph, strengths: Any, words: Sequence[Set[str]]
 ) -> Payload:
-    """Rows for the map, evenly spaced among those with a topic, and the strongest of the lowest topics of each."""
-    column = {name: k for k, name in enumerate(described.ids)}
-    ids = graph.names[graph.n_inputs :]
-    shown = strengths[:, [column[name] for name in ids]].tocsr()
-    row_of, topic_of = presence(shown)
+    """Rows for the map, evenly spaced among those with a topic, and the strongest of the lowest topics of each.
 
-    # a topic is not among the lowest of a row where one right below it is present, too
+    ``strengths`` (N, L) and ``words`` are those of the topics of the graph, in its order.
+    """
+    strengths = strengths.tocsr()
+    n_topics = strengths.shape[1]
+    row_of, topic_of = presence(strengths)  # (P,) each
+
+    # A topic is not among the lowest of a row where one right below it is present, too.
     parent = graph.parent[graph.n_inputs :]
     above = np.where(parent[topic_of] >= 0, parent[topic_of] - graph.n_inputs, -1)
-    cell = row_of * len(ids) + topic_of
-    is_lowest = ~np.isin(cell, (row_of * len(ids) + above)[above >= 0])
-    lowest = sp.csr_array(
-        (
-            shown[row_of[is_lowest], topic_of[is_lowest]],
-            (row_of[is_lowest], topic_of[is_lowest]),
-        ),
-        shape=shown.shape,
-    )
+    cell = row_of * n_topics + topic_of
+    cell_above = row_of * n_topics + above
+    is_lowest = ~np.isin(cell, cell_above[above >= 0])
+    places = (row_of[is_lowest], topic_of[is_lowest])
+    lowest = sp.csr_array((strengths[places], places), shape=strengths.shape)
 
     rows = np.flatnonzero(np.diff(lowest.indptr))
-    rows = rows[np.linspace(0, rows.size - 1, min(rows.size, _MAPPED_ROWS)).round().astype(int)]
+    n_mapped = min(rows.size, _MAPPED_ROWS)
+    rows = rows[np.linspace(0, rows.size - 1, n_mapped).round().astype(int)]
+
     of: list[list[float]] = []
     texts: list[str] = []
     for row in rows.tolist():
-        topics = lowest.indices[lowest.indptr[row] : lowest.indptr[row + 1]]
-        strength = lowest.data[lowest.indptr[row] : lowest.indptr[row + 1]]
-        order = np.argsort(-strength, kind="stable")[:_MAPPED_TOPICS]
-        pairs = zip(topics[order].tolist(), strength[order].tolist(), strict=True)
+        cells = slice(lowest.indptr[row], lowest.indptr[row + 1])
+        order = np.argsort(-lowest.data[cells], kind="stable")[:_MAPPED_TOPICS]
+        topics = lowest.indices[cells][order]
+        strength = lowest.data[cells][order]
+        pairs = zip(topics.tolist(), strength.tolist(), strict=True)
         of.append(views.flat((graph.n_inputs + topic, value) for topic, value in pairs))
         if request.texts is not None:
-            texts.append(excerpt(str(request.texts[row]), words[topics[order[0]]], _MAPPED_TEXT))
+            texts.append(excerpt(str(request.texts[row]), words[topics[0]], _MAPPED_TEXT))
     return {"rows": rows.tolist(), "of": of, "texts": texts or None}
 
 
@@ -415,57 +445,74 @@ def excerpt(text: str, words: Set[str], length: int = _SNIPPET) -> str:
     plain = " ".join(text.split())
     if len(plain) <= length:
         return plain
-    at = [m.start() for m in re.finditer(r"\w+", plain) if m[0].lower() in words]
-    # From each word, how many are within three quarters of the length: the rest shows what is before.
-    reach = np.searchsorted(at, np.array(at) + 3 * length // 4)
-    first = at[int(np.argmax(reach - np.arange(len(at))))] if at else 0
-    start = 0 if first < length // 4 else plain.find(" ", first - length // 4, first) + 1 or first
+
+    at = [match.start() for match in re.finditer(r"\w+", plain) if match[0].lower() in words]
+    first = 0
+    if at:
+        # From each word, how many are within three quarters of the length: the rest shows what is before.
+        reach = np.searchsorted(at, np.array(at) + 3 * length // 4)
+        first = at[int(np.argmax(reach - np.arange(len(at))))]
+
+    start = 0
+    if first >= length // 4:  # after the first blank of the last quarter before the word
+        start = plain.find(" ", first - length // 4, first) + 1 or first
+
     cut = plain[start : start + length]
     if start + length < len(plain):
         cut = (cut.rpartition(" ")[0] or cut) + " …"
     return f"… {cut}" if start else cut
 
 
-def _answers(rows: list[int], values: NDArray[Any]) -> dict[str, str]:
+def _answers(rows: list[int], values: Any) -> dict[str, str]:
     """Classes or numbers as text; several labels of a row are not shown, nor are missing ones."""
     if np.ndim(values) != 1:
         return {}
-    return {
-        str(row): f"{value:.4g}" if isinstance(value, float) else str(value)
-        for row, value in zip(rows, np.asarray(values).tolist(), strict=True)
-        if value is not None and not (isinstance(value, float) and math.isnan(value))
-    }
+
+    answers = {}
+    for row, value in zip(rows, np.asarray(values).tolist(), strict=True):
+        if isinstance(value, float):
+            if not math.isnan(value):
+                answers[str(row)] = f"{value:.4g}"
+        elif value is not None:
+            answers[str(row)] = str(value)
+    return answers
 
 
 # ---- classes
 
 
 def _classes(
-    request: _Request, graph: Graph, latents: Sequence[Unit], class_names: Sequence[str] | None
+    request: _Request,
+    table: Table,
+    graph: Graph,
+    latents: Sequence[Unit],
+    class_names: Sequence[str] | None,
 ) -> Payload:
     """Names, numbers of rows and effects of the classes."""
-    model, table, y = request.model, request.table, request.y
-    assert table is not None
+    model, y = request.model, request.y
     classes: Any = getattr(model, "classes_", None)
     n_outputs = len(latents[0].classes or ())
     two = classes is not None and len(classes) == 2 and n_outputs == 1
-    view = views.class_view(latents, _direct_effects(model, table), graph.layer_sizes, two)
-    names = [str(name) for name in (classes.tolist() if two else class_names or range(n_outputs))]
     noun = "class" if classes is not None else "output"
     if noun == "class" and not two and np.ndim(model.predict(table.take(slice(0, 1)))) == 2:
         noun = "label"
+
+    names = [str(name) for name in (classes.tolist() if two else class_names or range(n_outputs))]
     targets = request.source.get("targets") or []
     if noun != "class" and len(targets) == n_outputs:
         names = list(targets)
     elif noun == "output":
         names = [noun] if n_outputs == 1 else [f"{noun} {name}" for name in names]
+
     counts = None
     if y is not None and noun == "label":
         counts = [int((column == 1).sum()) for column in np.asarray(y).T]
     elif y is not None and noun == "class":
         counts = [int((np.ravel(y) == name).sum()) for name in classes]
+
     plural = "classes" if noun == "class" else f"{noun}s"
-    return {"noun": [noun, plural], "names": names, "counts": counts, **view}
+    effects = views.class_view(latents, _direct_effects(model, table), graph.layer_sizes, two)
+    return {"noun": [noun, plural], "names": names, "counts": counts, **effects}
 
 
 def _direct_effects(model: Any, table: Table) -> NDArray[np.float64] | None:
@@ -477,6 +524,7 @@ def _direct_effects(model: Any, table: Table) -> NDArray[np.float64] | None:
 
     if model.net_.linear_skip is None:
         return None
+
     weight = model.net_.linear_skip.detach().cpu().numpy().astype(np.float64)
     moments = StandardScaler(with_mean=False)
     for inputs in model.network_inputs(table):
@@ -494,10 +542,12 @@ def _network_facts(net: TSENet) -> Payload:
     layers = net.summary()
     layers = layers[layers["links"] > 0]
     layers = layers.assign(dense=layers["inputs"] * layers["units"])
-    links, dense = int(layers["links"].sum()), int(layers["dense"].sum())
+    links = int(layers["links"].sum())
+    dense = int(layers["dense"].sum())
     n_dense = net.n_parameters + dense - links
+    shown = layers[["units", "links", "dense"]].reset_index(names="name")
     return {
-        "layers": layers[["units", "links", "dense"]].reset_index(names="name").to_dict("records"),
+        "layers": shown.to_dict("records"),
         "parameters": net.n_parameters,
         "denseParameters": n_dense,
         "bytes": 4 * net.n_parameters,
@@ -537,11 +587,14 @@ def _data_facts(
     if table is not None and table.is_sparse:
         mean = table.values.nnz / max(1, table.n_rows)
         facts.append((f"Different {inputs} per {rows[:-1]}", f"{mean:.3g} on average"))
+
     alone = np.flatnonzero(graph.parent[: graph.n_inputs] < 0).tolist()
     if alone:
         shown = ", ".join(graph.names[k] for k in alone[:_SHOWN_NAMES])
-        more = f" and {len(alone) - _SHOWN_NAMES:,} more" if len(alone) > _SHOWN_NAMES else ""
-        facts.append((f"{inputs.capitalize()} in no {unit}", f"{len(alone):,}: {shown}{more}"))
+        if len(alone) > _SHOWN_NAMES:
+            shown += f" and {len(alone) - _SHOWN_NAMES:,} more"
+        facts.append((f"{inputs.capitalize()} in no {unit}", f"{len(alone):,}: {shown}"))
+
     for key, title in (("text", "Column of the text"), ("targets", "Target")):
         value = request.source.get(key)
         if value:

@@ -26,8 +26,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 View = dict[str, Any]
 
+# Added links that are kept: the strongest below each unit, and above each node.
+_LINKS_PER_UNIT = 40
+_LINKS_PER_NODE = 10
 # Effects that are kept: for each unit on this many classes, for each class of this many units and inputs.
-_LINKS_PER_UNIT, _LINKS_PER_NODE = 40, 10
 _CLASSES_PER_UNIT = 8
 _UNITS_PER_CLASS = 60
 _INPUTS_PER_CLASS = 40
@@ -81,35 +83,43 @@ def graph_of_topics(described: TopicDescription, topics: Sequence[Topic]) -> Gra
     A word is below the lowest topic shown of those that it belongs to; without any, below a topic that it describes.
     The link of a node to a parent that is not its own has no strength.
     """
+    # All words and topics are nodes first; those that are not shown are left out in the end.
     n_words = len(described.vocabulary)
     names = [*described.vocabulary, *described.ids]
     number = {name: node for node, name in enumerate(names)}
-    own_parent = np.concatenate([described.member_of, described.parent])
+    own_parent = np.concatenate([described.member_of, described.parent])  # (M,)
     own_parent = np.where(own_parent >= 0, own_parent + n_words, -1)
 
-    is_kept = np.arange(len(names)) < n_words
-    is_kept[[number[topic.name] for topic in every_topic(topics)]] = True
+    is_shown = np.arange(len(names)) < n_words
+    is_shown[[number[topic.name] for topic in every_topic(topics)]] = True
 
-    parent = np.full(len(names), -1, np.int64)
+    # A word goes up from the topic it belongs to until it meets one that is shown.
     above = own_parent[:n_words]
-    while (hidden := (above >= 0) & ~is_kept[above]).any():
+    while (hidden := (above >= 0) & ~is_shown[above]).any():
         above = np.where(hidden, own_parent[above], above)
+    parent = np.full(len(names), -1, np.int64)
     parent[:n_words] = above
+
     for topic in every_topic(topics):
-        parent[[number[child.name] for child in topic.children]] = number[topic.name]
+        children = [number[child.name] for child in topic.children]
+        parent[children] = number[topic.name]
         words = np.array([number[word.word] for word in topic.words], np.int64)
         parent[words[parent[words] < 0]] = number[topic.name]
 
-    kept = np.flatnonzero(is_kept)
-    new_number = np.cumsum(is_kept) - 1
     has_own_parent = (parent >= 0) & (parent == own_parent)
+    strength = np.where(has_own_parent, described.tie, 0.0)
     level = np.concatenate([np.zeros(n_words, np.int64), described.level])
+
+    # The shown nodes are numbered anew.
+    shown = np.flatnonzero(is_shown)
+    new_number = np.cumsum(is_shown) - 1
+    parent = np.where(parent >= 0, new_number[parent], -1)
     return Graph(
-        tuple(names[node] for node in kept),
-        tuple(np.bincount(level[kept]).tolist()),
-        np.where(parent >= 0, new_number[parent], -1)[kept],
-        np.where(has_own_parent, described.tie, 0.0)[kept],
-        "log-odds",
+        names=tuple(names[node] for node in shown),
+        layer_sizes=tuple(np.bincount(level[shown]).tolist()),
+        parent=parent[shown],
+        strength=strength[shown],
+        kind="log-odds",
     )
 
 
@@ -119,16 +129,22 @@ def graph_of_wiring(wiring: Wiring, net: Any) -> Graph:
     An added link is kept if it is among the 40 strongest below its unit, or the 10 strongest above its lower end.
     """
     start = np.concatenate([[0], np.cumsum(wiring.layer_sizes)]).astype(np.int64)
-    n_nodes, n_inputs = int(start[-1]), wiring.layer_sizes[0]
-    parent, strength = np.full(n_nodes, -1, np.int64), np.zeros(n_nodes)
+    n_nodes = int(start[-1])
+    n_inputs = wiring.layer_sizes[0]
+
+    # Links of the tree are those to parents; the others were added.
+    parent = np.full(n_nodes, -1, np.int64)
+    strength = np.zeros(n_nodes)
     added = []
     for k, (layer, sparse) in enumerate(zip(wiring.layers, net.layers, strict=True)):
-        value = _link_strengths(sparse)
+        value = _link_strengths(sparse)  # (E,)
         upper = layer.upper_ends().astype(np.int64) + start[k + 1]
         lower = layer.indices.astype(np.int64) + start[k]
         tree = layer.from_tree
-        parent[lower[tree]], strength[lower[tree]] = upper[tree], value[tree]
+        parent[lower[tree]] = upper[tree]
+        strength[lower[tree]] = value[tree]
         added.append((upper[~tree], lower[~tree], value[~tree]))
+
     upper, lower, value = (np.concatenate(part) for part in zip(*added, strict=True))
     kept = _strongest_pairs(upper, lower, value, (_LINKS_PER_UNIT, _LINKS_PER_NODE), n_nodes)
     links = {
@@ -149,14 +165,15 @@ def _strongest_pairs(
 
     A pair is kept if it is among the ``most[0]`` strongest of its first end, or the ``most[1]`` of its second.
     """
-    strong = np.zeros(value.size, bool)
-    for group, n in zip((first, second), most, strict=True):
-        strong |= ranks_in_groups(group, np.abs(value)) < n
-    order = np.lexsort((second, -np.abs(value), first))
-    order = order[strong[order]]
+    size = np.abs(value)
+    is_kept = ranks_in_groups(first, size) < most[0]
+    is_kept |= ranks_in_groups(second, size) < most[1]
+
+    order = np.lexsort((second, -size, first))
+    order = order[is_kept[order]]
     of: list[list[float]] = [[] for _ in range(n_first)]
-    ends = first[order].tolist(), second[order].tolist(), short(value[order])
-    for one, other, shown in zip(*ends, strict=True):
+    kept = zip(first[order].tolist(), second[order].tolist(), short(value[order]), strict=True)
+    for one, other, shown in kept:
         of[one] += [other, shown]
     return of
 
@@ -168,6 +185,8 @@ def _link_strengths(layer: Any) -> Floats:
     """
     weight = layer.weight.detach().cpu().numpy().astype(np.float64)
     link = layer.links.link_of_weight()
+
+    # The first weight of each link, when each link's largest comes first.
     order = np.lexsort((-np.abs(weight), link))
     _, first = np.unique(link[order], return_index=True)
     strengths: Floats = weight[order[first]]
@@ -184,17 +203,25 @@ def topic_units(
     number = {word: node for node, word in enumerate(described.vocabulary)}
     by_name = {topic.name: topic for topic in every_topic(topics)}
     shown = [by_name[name] for name in ids]
-    measured = any(topic.coherence is not None for topic in shown)
+
+    coherence: list[float | None] = []
+    if any(topic.coherence is not None for topic in shown):
+        coherence = [topic.coherence and round(topic.coherence, 3) for topic in shown]
+
+    features = []
+    for topic in shown:
+        words = topic.words[:n_features]
+        features.append(
+            flat((number[word.word], word.information, word.inside, word.outside) for word in words)
+        )
+
     return {
         "label": [topic.title for topic in shown],
         "share": short([topic.size for topic in shown]),
-        "coherence": [t.coherence and round(t.coherence, 3) for t in shown] if measured else [],
+        "coherence": coherence,
         "kinship": [],
         "fields": ["information", "inside", "outside"],
-        "features": [
-            flat((number[w.word], w.information, w.inside, w.outside) for w in t.words[:n_features])
-            for t in shown
-        ],
+        "features": features,
     }
 
 
@@ -203,20 +230,23 @@ def kinship_shown(graph: Graph, described: TopicDescription, kinship: Floats) ->
     column = {name: k for k, name in enumerate(described.ids)}
     shown: list[float | None] = []
     for node in range(graph.n_inputs, len(graph.names)):
-        topic, above = column[graph.names[node]], graph.parent[node]
-        own = described.parent[topic]
-        is_own = above >= 0 and own >= 0 and graph.names[above] == described.ids[own]
-        shown += short([kinship[topic]]) if is_own else [None]
+        topic = column[graph.names[node]]
+        own_parent = described.parent[topic]
+        above = graph.parent[node]
+        if above >= 0 and own_parent >= 0 and graph.names[above] == described.ids[own_parent]:
+            shown += short([kinship[topic]])
+        else:
+            shown.append(None)
     return shown
 
 
 def flat(entries: Iterable[Sequence[Any]]) -> list[Any]:
     """Numbers, each followed by its values, one after the other; values are shortened, and None stays."""
-    return [
-        cell
-        for number, *values in entries
-        for cell in (number, *(None if v is None else short([v])[0] for v in values))
-    ]
+    cells: list[Any] = []
+    for number, *values in entries:
+        cells.append(number)
+        cells += [None if value is None else short([value])[0] for value in values]
+    return cells
 
 
 # ---- units of a trained network
@@ -228,14 +258,15 @@ def trained_units(units: Sequence[Unit], graph: Graph) -> tuple[View, list[list[
     Features are flat triples of node, correlation and weight (None without a link).
     """
     number = {name: node for node, name in enumerate(graph.names[: graph.n_inputs])}
+    features = [
+        flat((number[name], correlation, weight) for name, correlation, weight in unit.features)
+        for unit in units
+    ]
     view = {
         "label": [unit.label for unit in units],
         "active": short([unit.active for unit in units]),
         "mean": short([unit.mean for unit in units]),
-        "features": [
-            flat((number[name], correlation, weight) for name, correlation, weight in unit.features)
-            for unit in units
-        ],
+        "features": features,
     }
     return view, [flat(unit.rows) for unit in units]
 
@@ -260,27 +291,45 @@ def class_view(
         Whether the one output is the log-odds of the second of two classes: an effect on one class is the opposite of
         that on the other.
     """
-    latent = np.array([unit.classes for unit in latents], np.float64)
-    skip = np.empty((0, latent.shape[1])) if direct is None else direct
+    latent = np.array([unit.classes for unit in latents], np.float64)  # (U, C)
+    skip = np.empty((0, latent.shape[1])) if direct is None else direct  # (D, C)
     if two:
-        latent, skip = (np.concatenate([-effect, effect], axis=1) for effect in (latent, skip))
+        latent = np.concatenate([-latent, latent], axis=1)
+        skip = np.concatenate([-skip, skip], axis=1)
+
     levels = np.split(latent, np.cumsum(layer_sizes[1:-1]))
     totals = [_totals(effect) for effect in (skip, *levels)]
-    inputs = [flat((k, of[k]) for k in strongest(of)[:_INPUTS_PER_CLASS]) for of in skip.T]
-    (unit, column), most = np.nonzero(latent), (_CLASSES_PER_UNIT, _UNITS_PER_CLASS)
+
+    unit, column = np.nonzero(latent)
+    most = (_CLASSES_PER_UNIT, _UNITS_PER_CLASS)
+    strongest_inputs = None
+    if direct is not None:
+        strongest_inputs = [
+            flat((k, effect[k]) for k in strongest(effect)[:_INPUTS_PER_CLASS]) for effect in skip.T
+        ]
+
     return {
         "perUnit": _CLASSES_PER_UNIT,
         "perClass": _UNITS_PER_CLASS,
         "of": _strongest_pairs(unit, column, latent[unit, column], most, len(latent)),
-        "direct": None if direct is None else inputs,
+        "direct": strongest_inputs,
         "totals": [list(of_class) for of_class in zip(*totals, strict=True)],
     }
 
 
 def _totals(effect: Floats) -> list[list[float]]:
     """For each class: number and sum of the effects above 0, and of those below."""
-    above, below = np.maximum(effect, 0), np.maximum(-effect, 0)
-    return [
-        [entry for side in sides for entry in (int(np.count_nonzero(side)), *short([side.sum()]))]
-        for sides in zip(above.T, below.T, strict=True)
-    ]
+    totals: list[list[float]] = []
+    for of_class in effect.T:
+        above = np.maximum(of_class, 0)
+        below = np.maximum(-of_class, 0)
+        total_above, total_below = short([above.sum(), below.sum()])
+        totals.append(
+            [
+                int(np.count_nonzero(above)),
+                total_above,
+                int(np.count_nonzero(below)),
+                total_below,
+            ]
+        )
+    return totals
