@@ -537,6 +537,91 @@ def paper_table(results: Results, experiment: Experiment, data: str) -> str:
     return f"{text}\n\nSeeds: {'; '.join([str(most), *fewer])}."
 
 
+#: What the verdict rests on: two networks, of which the difference is taken; ``fnn`` is the experiment's dense one.
+COMPARISONS = (
+    ("TSE-Net − FNN", "tsenet-paper", "fnn"),
+    ("TSE-Net − pruned FNN", "tsenet-paper", "pruned:best:weighting=counts:rounds=1@tsenet-paper"),
+    ("Backbone − TSE-Net", "backbone-paper", "tsenet-paper"),
+    ("TSE-Net: learned − random links", "tsenet-paper", "tsenet-paper-random"),
+    ("Backbone: learned − random links", "backbone-paper", "backbone-paper-random"),
+    ("informed() − FNN", "tsenet-informed", "fnn"),
+    ("informed() − TSE-Net", "tsenet-informed", "tsenet-paper"),
+    ("informed(): learned − random links", "tsenet-informed", "tsenet-informed:link_rule=random"),
+)
+
+
+def comparisons_of(experiment: Experiment) -> list[tuple[str, str, str]]:
+    """The comparisons of networks that an experiment measures."""
+    named = [
+        (title, *(experiment.dense if name == "fnn" else name for name in pair))
+        for title, *pair in COMPARISONS
+    ]
+    return [
+        (title, first, second)
+        for title, first, second in named
+        if {first, second} <= {*experiment.rivals}
+    ]
+
+
+def points_of(lead: Estimate, metric: str, runs: Sequence[Run]) -> str:
+    """Format a difference ± half its interval, with what it rests on: one seed, an earlier recipe."""
+    reach = signed(lead.high - lead.value, metric)[1:]
+    few = " (1 seed)" if len({run["seed"] for run in runs}) == 1 else ""
+    return f"{signed(lead.value, metric)} ± {reach}{dagger(runs)}{few}"
+
+
+def differences_table(results: Results, experiment: Experiment) -> str:
+    """Paired differences of Table 3 on each data set, in points ± half the 95 % interval, and the paper's below ours.
+
+    A star marks a difference that is significant at 5 % among all of the table (Holm's method).
+    """
+    stored = results.stored_runs()
+
+    def measured(data: str, rival: str) -> list[Run]:
+        return results.cells.get((data, resolved(rival, data, stored), None, "test", "score"), [])
+
+    leads: dict[tuple[str, str], tuple[Estimate, list[Run]]] = {}
+    for title, first, second in comparisons_of(experiment):
+        for data in experiment.data:
+            pair = measured(data, first), measured(data, second)
+            if (lead := compare(*pair)) is not None:
+                leads[title, data] = lead, _paired(*pair)
+    adjusted = holm([lead.p for lead, _ in leads.values()])
+    significant = {key for key, p in zip(leads, adjusted, strict=True) if p < 1 - CONFIDENCE}
+
+    def cell(title: str, data: str) -> str:
+        if (title, data) not in leads:
+            return "–"
+        lead, runs = leads[title, data]
+        return points_of(lead, "accuracy", runs) + " *" * ((title, data) in significant)
+
+    def published(data: str, first: str, second: str) -> str:
+        figures = TABLE3.get(PUBLISHED.get(data.partition("@")[0], ""), {})
+        pair = [figures.get(_published_name(rival)) for rival in (first, second)]
+        if pair[0] is None or pair[1] is None:
+            return "–"
+        return signed(pair[0].score - pair[1].score, "accuracy")
+
+    if not leads:
+        return f"{experiment.title}: not measured yet."
+    body = []
+    for title, first, second in comparisons_of(experiment):
+        ours = [cell(title, data) for data in experiment.data]
+        theirs = [published(data, first, second) for data in experiment.data]
+        if {*ours, *theirs} != {"–"}:
+            body.append([title, *ours])
+        if {*theirs} != {"–"}:
+            body.append(["… in the paper", *theirs])
+    names = [DATA[data.partition("@")[0]].title.removesuffix(" (part)") for data in experiment.data]
+    return table(["points", *names], body)
+
+
+def _paired(first: Sequence[Run], second: Sequence[Run]) -> list[Run]:
+    """The runs of the seeds that both have."""
+    seeds = {run["seed"] for run in first} & {run["seed"] for run in second}
+    return [run for run in [*first, *second] if run["seed"] in seeds]
+
+
 def _paper_title(rival: str, block: str) -> str:
     """The name of a row: what all rows of the block share, and the size that pruned networks have, is left out."""
     title = title_of(rival).replace(f", weighting {block}", "").partition(", size of")[0]
@@ -767,6 +852,13 @@ def curves_table(results: Results, experiment: Experiment) -> str:
     numbers = [
         sorted({len(row[k]) for row in cells.values() if row[k]}) for k in range(len(columns))
     ]
+    for title, first, second in comparisons_of(experiment):
+        row = []
+        for pair in zip(cells[first], cells[second], strict=True):
+            lead = compare(*pair)
+            row.append("–" if lead is None else points_of(lead, "accuracy", _paired(*pair)))
+        if set(row) != {"–"}:
+            body.append([title, *row])
     body.append(["seeds", *(" to ".join(map(str, sorted({n[0], n[-1]}))) for n in numbers)])
 
     def heading(data: str, labels: int | None) -> str:
@@ -787,15 +879,34 @@ def transfer_table(results: Results, experiment: Experiment) -> str:
         "their six subjects": ("20newsgroups/subjects",),
         "Tox21, mean of 12 tasks": tuple(d for d in experiment.data if d.startswith("tox21/")),
     }
+
+    def measured(rival: str, names: Sequence[str]) -> list[list[Run]]:
+        found = [results.cells.get((name, rival, n_labels, "test", "score")) for name in names]
+        return [cell for cell in found if cell] if all(found) else []
+
+    def lead_of(first: str, second: str, names: Sequence[str]) -> str:
+        """Over the rows and seeds of one task, or over several tasks."""
+        pairs = list(zip(measured(first, names), measured(second, names), strict=False))
+        leads = [compare(*pair) for pair in pairs]
+        if not leads or None in leads:
+            return "–"
+        each = [lead for lead in leads if lead is not None]
+        lead = each[0] if len(each) == 1 else over(np.array([one.value for one in each]))
+        runs = [run for pair in pairs for run in _paired(*pair)]
+        return points_of(lead, runs[0]["metric"], runs)
+
     body: list[list[Any]] = []
     for rival in experiment.rivals:
         row = []
         for names in columns.values():
-            cells = [results.cells.get((name, rival, n_labels, "test", "score")) for name in names]
-            runs = [run for cell in cells for run in cell or []]
-            row.append(score_of(runs) if all(cells) else "–")
+            runs = [run for cell in measured(rival, names) for run in cell]
+            row.append(score_of(runs) if runs else "–")
         if set(row) != {"–"}:
             body.append([_paper_title(rival, "counts"), *row])
+    for title, first, second in comparisons_of(experiment):
+        row = [lead_of(first, second, names) for names in columns.values()]
+        if set(row) != {"–"}:
+            body.append([title, *row])
     if not body:
         return f"{experiment.title}: not measured yet."
     return table(["", *columns], body)
@@ -879,6 +990,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "table3": lambda r, data: paper_table(r, EXPERIMENTS["table3"], data),
     "table3-row": paper_row,
     "table3-tfidf": lambda r, data: paper_table(r, EXPERIMENTS["table3-tfidf"], data),
+    "differences": lambda r: differences_table(r, EXPERIMENTS["table3"]),
     "tox21": lambda r: tasks_table(r, EXPERIMENTS["tox21"]),
     "table4": lambda r, vectors="": interpretability_table(r, EXPERIMENTS["table4"], vectors),
     "curves": lambda r: curves_table(r, EXPERIMENTS["curves"]),

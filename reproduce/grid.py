@@ -6,6 +6,7 @@ All shapes are fitted to at most 12,000 rows, and the best three to all rows; a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def best_shape(runs: Iterable[Run], data: str, weighting: str) -> str | None:
     for rows in (data, _few_rows(data)):
         if scores := _scores(listed, rows, weighting):
             return max(scores, key=scores.__getitem__)
-    return PAPER_SHAPES.get(data.partition("@")[0])
+    return PAPER_SHAPES.get(re.split("[@/]", data)[0])
 
 
 def resolved(rival: str, data: str, runs: Iterable[Run]) -> str | None:

@@ -50,10 +50,10 @@ class Layers(nn.Module):
         self.dropout = dropout
         self.sparse = False
         for k, shape in enumerate(shapes):
-            self.register_buffer(f"mask{k}", torch.ones(shape, dtype=torch.bool))
+            self.register_buffer(f"mask{k}", torch.ones(shape))
 
     def mask(self, k: int) -> torch.Tensor:
-        """Return which weights of layer k exist."""
+        """Return 1 where a weight of layer k exists, else 0: as floats, by which weights are multiplied at once."""
         found: torch.Tensor = getattr(self, f"mask{k}")
         return found
 
@@ -104,7 +104,7 @@ class Layers(nn.Module):
     @property
     def n_parameters(self) -> int:
         """Number of weights that exist, and biases."""
-        kept = sum(int(self.mask(k).sum()) for k in range(len(self.weights)))
+        kept = sum(int(self.mask(k).count_nonzero()) for k in range(len(self.weights)))
         return kept + sum(bias.numel() for bias in self.biases)
 
 
@@ -383,7 +383,7 @@ class DynamicNetwork(DenseNetwork):
             rng.choice(self._fitted, min(self.batch_size, self._fitted.size), False)
         ).backward()
         for k, weight in enumerate(net.weights):
-            links = net.mask(k).numpy().copy()
+            links = net.mask(k).numpy().astype(bool)
             n_changed = int(share * links.sum())
             strength = np.where(links, np.abs(weight.detach().numpy()), np.inf)
             dropped = np.argpartition(strength.ravel(), n_changed)[:n_changed]

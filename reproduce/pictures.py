@@ -167,13 +167,14 @@ def paper(results: Results) -> Figure:
 
 def parameters(results: Results) -> Figure:
     """Parameters of TSE-Nets by the paper's recipe and of dense networks, as in the paper's figure."""
-    tasks = [name for name in EXPERIMENTS["tox21"].data if _runs_of(results, name, "fnn:best")]
+    tox21, table3 = EXPERIMENTS["tox21"], EXPERIMENTS["table3"]
+    tasks = [name for name in tox21.data if _runs_of(results, name, tox21.dense)]
     texts = _paper_texts(results)
     groups = {title: names for title, names in (("Tox21", tasks), ("Text", texts)) if names}
     widths = [len(names) + 1 for names in groups.values()]
     figure, panels = _figure(12, 3.8, len(groups), width_ratios=widths)
     for axes, (group, names) in zip(panels, groups.items(), strict=True):
-        dense = "fnn:best:weighting=counts" if names is texts else "fnn:best"
+        dense = (table3 if names is texts else tox21).dense
         for k, (rival, title) in enumerate({dense: "FNN", "tsenet-paper": "TSE-Net"}.items()):
             cells = [_runs_of(results, name, rival) for name in names]
             millions = [runs[0]["parameters"] / 1e6 if runs else np.nan for runs in cells]

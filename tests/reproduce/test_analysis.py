@@ -298,10 +298,7 @@ def test_tox21_compares_networks_over_its_tasks(tmp_path: Path) -> None:
     for seed in (0, 1):
         for k, data in enumerate(experiment.data):
             one = {"data": data, "labels": None, "metric": "auc", "without_repeated": 0.5}
-            stored.append(
-                run(0, base[k], rival="fnn:512x1:weighting=tfidf", part="validation", **one)
-            )
-            stored.append(run(seed, base[k] + seed / 50, rival="fnn:512x1", **one))
+            stored.append(run(seed, base[k] + seed / 50, rival=experiment.dense, **one))
             stored.append(run(seed, base[k] + lead[k], rival="tsenet-paper", **one))
     # a seed that one task lacks does not count
     stored.append(run(2, 0.9, rival="tsenet-paper", **one))
@@ -319,8 +316,37 @@ def test_tox21_compares_networks_over_its_tasks(tmp_path: Path) -> None:
     assert wanted in text
     key = "tox21/*/all/tsenet-paper"
     assert results.value(key) == "0.6500"
-    assert results.value(f"{key}-vs-fnn:best") == "+0.0400"
-    assert results.value(f"{key}-vs-fnn:best better") == "9 of 12"
-    assert results.value(f"{key}-vs-fnn:best verdict") == "cannot tell"
+    assert results.value(f"{key}-vs-{experiment.dense}") == "+0.0400"
+    assert results.value(f"{key}-vs-{experiment.dense} better") == "9 of 12"
+    assert results.value(f"{key}-vs-{experiment.dense} verdict") == "cannot tell"
     with pytest.raises(KeyError, match="no stored run of all tasks"):
         results.value("tox21/*/all/backbone-paper")
+
+
+def test_differences_of_table_3_stand_above_the_papers(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    data = {"data": "paper-ag_news@12000", "labels": None}
+    weak, strong = rng.random((2, 3, 400)) < np.array([[[0.6]], [[0.9]]])
+    stored = [
+        *of_rows(strong, rival="tsenet-paper", **data),
+        *of_rows(weak, rival="backbone-paper", **data),
+        *of_rows(strong[:1], rival="tsenet-paper-random", **data, recipe=CHANGED["paper"] - 1),
+        *of_rows(strong, rival="fnn:8x1:weighting=counts", **data),
+        run(0, rival="fnn:8x1:weighting=counts", **data, part="validation"),
+    ]
+    path = tmp_path / "runs.jsonl"
+    path.write_text("".join(json.dumps(each) + "\n" for each in stored), "utf-8")
+    text = TABLES["differences"](Results.stored(path))
+    rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in text.splitlines()[2:]]
+    lead = compare(of_rows(weak), of_rows(strong))
+    assert lead is not None
+    wanted = f"{100 * lead.value:+.2f} ± {100 * (lead.high - lead.value):.2f} *".replace("-", "−")
+    assert rows == [
+        ["TSE-Net − FNN", "+0.00 ± 0.00"],
+        ["… in the paper", "−0.22"],
+        ["TSE-Net − pruned FNN", "–"],
+        ["… in the paper", "−0.10"],
+        ["Backbone − TSE-Net", wanted],
+        ["… in the paper", "−0.06"],
+        ["TSE-Net: learned − random links", "+0.00 ± 0.00† (1 seed)"],
+    ]
