@@ -31,6 +31,9 @@ def topics(
     stability: Annotated[
         bool, typer.Option("--stability", help="Also compare models of two random nine tenths.")
     ] = False,
+    documents: Annotated[
+        int, typer.Option(help="Most training documents, and most test documents.")
+    ] = benchmark.MOST_DOCUMENTS,
     pairs: Annotated[int, typer.Option(help="Print random parents and children to read.")] = 0,
     final: Annotated[
         bool, typer.Option("--final", help="Score on the test documents, not on training ones.")
@@ -46,6 +49,7 @@ def topics(
         final,
         stability,
         pairs,
+        documents,
     )
     if out is not None:
         scores.round(4).to_csv(out, index=False)

@@ -101,18 +101,24 @@ class Hierarchy:
 # ---- documents
 
 
-def corpus(name: str, final: bool = False, vectors: bool = False) -> tuple[Documents, Documents]:
+def corpus(
+    name: str, final: bool = False, vectors: bool = False, most: int = MOST_DOCUMENTS
+) -> tuple[Documents, Documents]:
     """Documents to fit, and others: a fifth of the training documents, or with ``final`` the test documents.
 
-    With ``vectors``, they also have those of an encoder. ``nyt-all`` is scored on the training and test documents of
-    ``nyt`` together, as TopMost's notebooks do.
+    There are at most ``most`` training and as many test documents. With ``vectors``, they also have those of an
+    encoder. ``nyt-all`` is scored on the training and test documents of ``nyt`` together, as TopMost's notebooks do.
     """
-    name, _, all_documents = name.partition("-")
+    all_documents, name = name.endswith("-all"), name.removesuffix("-all")
     train = load(name, "train")
-    order = np.random.default_rng(0).permutation(train.y.size)[:MOST_DOCUMENTS]
+    order = np.random.default_rng(0).permutation(train.y.size)[:most]
     n_held = 0 if final else round(HELD_OUT * order.size)
     fit = train.take(np.sort(order[n_held:]))
-    held = load(name, "test") if final else train.take(np.sort(order[:n_held]))
+    held = train.take(np.sort(order[:n_held]))
+    if final:
+        held = load(name, "test")
+        if held.y.size > most:
+            held = held.take(np.sort(np.random.default_rng(0).permutation(held.y.size)[:most]))
     if all_documents:
         held = Rows(sp.vstack([train.X, held.X]), np.concatenate([train.y, held.y]), train.names)
     if isinstance(fit.X, list):
@@ -161,14 +167,16 @@ def subjects(n_documents: int, n_subjects: int, length: int = 30, seed: int = 0)
 # ---- models
 
 
-def _tsenet(data: Documents, sizes: Sequence[int] | None, top_words: int) -> Hierarchy:
+def _tsenet(
+    encoder: bool, data: Documents, sizes: Sequence[int] | None, top_words: int
+) -> Hierarchy:
     from tsenet import TopicModel
 
     def table(documents: Documents) -> Table:
         return Table.of(documents.counts, names=documents.words.tolist())
 
     model = TopicModel(levels=sizes, top_words=top_words, random_state=0)
-    topics = model.fit(table(data)).topics_
+    topics = model.fit(table(data), embeddings=data.vectors if encoder else None).topics_
     levels = sorted(topics["level"].unique(), reverse=True)
     rows = [np.flatnonzero(topics["level"] == level) for level in levels]
     names = [topics["id"].iloc[chosen].tolist() for chosen in rows]
@@ -180,7 +188,8 @@ def _tsenet(data: Documents, sizes: Sequence[int] | None, top_words: int) -> Hie
     ]
 
     def strengths(documents: Documents) -> list[Any]:
-        found = model.transform(table(documents)).toarray()
+        vectors = documents.vectors if encoder else None
+        found = model.transform(table(documents), embeddings=vectors).toarray()
         return [np.where(found >= 0.5, found, 0.0)[:, chosen] for chosen in rows]
 
     return Hierarchy(words, parent, strengths)
@@ -395,7 +404,8 @@ class Method:
 
 
 METHODS = {
-    "tsenet": Method(_tsenet),
+    "tsenet": Method(partial(_tsenet, False)),
+    "tsenet, MiniLM": Method(partial(_tsenet, True), ("sentence_transformers",), True),
     "LDA + Ward": Method(_lda, ("tomotopy",)),
     "NMF + Ward": Method(_nmf),
     "BERTopic, SVD": Method(partial(_bertopic, False), ("bertopic", "umap", "hdbscan")),
@@ -505,12 +515,13 @@ def measure(
     final: bool = False,
     stability: bool = False,
     n_pairs: int = 0,
+    most: int = MOST_DOCUMENTS,
 ) -> dict[str, Any]:
     """Fit one model on one corpus and score it, in a process of its own."""
     from sklearn.metrics import adjusted_mutual_info_score
 
-    fit, held = corpus(name, final, METHODS[method].vectors)
-    if method == "tsenet":
+    fit, held = corpus(name, final, METHODS[method].vectors, most)
+    if method.startswith("tsenet"):
         warm_up()
     reset_peak()
     start = time.process_time()
@@ -553,8 +564,12 @@ def run(
     final: bool = False,
     stability: bool = False,
     n_pairs: int = 0,
+    most: int = MOST_DOCUMENTS,
 ) -> pd.DataFrame:
-    """Compare models on corpora; without ``sizes``, all have as many topics as ``TopicModel`` chooses."""
+    """Compare models on corpora; without ``sizes``, all have as many topics as ``TopicModel`` chooses without vectors.
+
+    With vectors it chooses itself.
+    """
     rows = []
     for name in names:
         asked = sizes
@@ -570,11 +585,12 @@ def run(
                 "benchmarks.topics:measure",
                 name=name,
                 method=method,
-                sizes=asked,
+                sizes=sizes if method.startswith("tsenet") else asked,
                 top_words=top_words,
                 final=final,
                 stability=stability,
                 n_pairs=n_pairs,
+                most=most,
             )
             scores = pd.DataFrame(found["scores"])
             scores.insert(0, "corpus", name)

@@ -304,14 +304,23 @@ def fold_of(name: str, part: Part, seed: int) -> Fold:
 
 
 def encoded(name: str, side: str, rows: Rows) -> Floats:
-    """Vectors of all-MiniLM-L6-v2 (extra ``encoder``) for texts; those of a file are made once and kept on disk."""
+    """Vectors of all-MiniLM-L6-v2 (extra ``encoder``) for texts; each is made once and kept on disk."""
     path = _cache() / f"minilm-{name}-{side}.npy"
-    if not path.exists():
+    n_rows = _source(name).n_train if side == "train" else _source(name).n_test
+    numbers = np.arange(n_rows) if rows.numbers is None else rows.numbers
+    kept: Floats = np.load(path) if path.exists() else np.full((n_rows, 1), np.nan)
+
+    is_new = np.isnan(kept[numbers, 0])
+    if is_new.any():
         from tsenet.data import embed
 
-        np.save(path, embed(load(name, side).X))
-    vectors: Floats = np.load(path)
-    return vectors if rows.numbers is None else vectors[rows.numbers]
+        vectors = embed([rows.X[k] for k in np.flatnonzero(is_new)])
+        if kept.shape[1] != vectors.shape[1]:
+            kept = np.full((n_rows, vectors.shape[1]), np.nan, vectors.dtype)
+        kept[numbers[is_new]] = vectors
+        np.save(path, kept)
+
+    return kept[numbers]
 
 
 def _cache() -> Path:
@@ -452,6 +461,13 @@ def _suite_text(name: str, side: str) -> Rows:
 def _paper_text(name: str, side: str) -> Rows:
     frame = _frame(f"paper/{name}-{side}.csv.xz", dtype=str, keep_default_na=False)
     return Rows(frame["text"].tolist(), frame["label"].to_numpy(str))
+
+
+def _octis_titles(name: str, side: str) -> Rows:
+    """Read the titles of one of OCTIS's parts, without the one for validation."""
+    frame = _frame(f"octis/{name}.tsv", sep="\t", header=None, dtype=str, keep_default_na=False)
+    frame = frame[frame[1] == side]
+    return Rows(frame[0].tolist(), frame[2].to_numpy(str))
 
 
 def _suite_table(name: str, side: str) -> Rows:
@@ -623,6 +639,15 @@ def _of_paper(
     )
 
 
+def _octis(title: str, sizes: tuple[int, int], name: str) -> Source:
+    """Titles of papers, lemmatised, without stop words, from OCTIS."""
+    return Source(
+        *(title, "text", "classes", *sizes, "https://github.com/MIND-Lab/OCTIS", "not stated"),
+        f"octis/{name}.tsv: preprocessed_datasets/{name}/corpus.tsv of OCTIS",
+        partial(_octis_titles, name),
+    )
+
+
 def _idx(title: str, origin: str, licence: str, folder: Callable[[], Path], how: str) -> Source:
     return Source(
         *(title, "image", "classes", 60_000, 10_000, origin, licence, how),
@@ -660,6 +685,11 @@ DATA: Mapping[str, Source] = {
         "12,167 rows from public copies, about 9,200 of them official test rows, and 3,439 other official test rows",
         "research use only", "yahoo_answers",
     ),
+    "paper-yahoo_titles": _of_paper(
+        "Yahoo! Answers, titles of questions", (49_260, 10_000),
+        "59,260 titles of the 60,000 official test rows from a public copy, divided at random",
+        "research use only", "yahoo_titles",
+    ),
     "paper-sogou_c": _of_paper(
         "Sogou (C)", (2_324, 581),
         "2,905 texts of Sogou Lab's corpus in ten classes, in the paper's pinyin; not its sample of five classes",
@@ -675,6 +705,8 @@ DATA: Mapping[str, Source] = {
         "StackOverflow titles", (15_000, 5_000), "https://github.com/jacoxu/StackOverflow", "MIT",
         "stackoverflow",
     ),
+    "m10": _octis("Titles of papers (CiteSeer M10)", (5_847, 1_254), "M10"),
+    "dblp": _octis("Titles of papers (DBLP)", (38_215, 8_190), "DBLP"),
     "dbpedia": _text(
         "DBPedia (part)", (10_000, 4_000), _ZHANG, "CC BY-SA 3.0 and GFDL", "dbpedia"
     ),
