@@ -13,11 +13,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import tsenet
 from tests.cli.program import QUICK_TOPICS, SUBJECTS, error_of, fine, make_documents, names, run
+from tsenet.data import embed
 
 DOCUMENTS = make_documents(120)
 WORDS = sorted(word for subject in SUBJECTS for word in subject)
@@ -332,3 +334,71 @@ class TestProgram:
         assert process.returncode == code
         assert stderr.strip() == message
         assert names(out.parent) == []
+
+
+class TestEmbeddings:
+    """Vectors beside the texts: each near the direction of the document's subject."""
+
+    @pytest.fixture
+    def vectors(self, tmp_path: Path) -> Path:
+        rng = np.random.default_rng(0)
+        main = [np.argmax([sum(w in t.split() for w in s) for s in SUBJECTS]) for t in DOCUMENTS]
+        near = np.eye(3)[[*main, 0]] + 0.1 * rng.normal(size=(121, 3))
+        np.save(tmp_path / "vectors.npy", near.astype(np.float32))
+        return tmp_path / "vectors.npy"
+
+    def test_topics_are_learned_and_applied(self, data: Path, vectors: Path, out: Path) -> None:
+        given = (data, "--text", "body", "--embeddings", vectors, "--quiet")
+        fine("topics", *given, "--out", out)
+        assert names(out) == FILES
+        texts = [*DOCUMENTS, ""]
+        expected = tsenet.TopicModel(random_state=0).fit(texts, embeddings=np.load(vectors))
+        model = out / "model.tsenet"
+        assert tsenet.load(model).topics_.equals(expected.topics_)
+
+        fine("topics", *given, "--model", model, "--out", out.parent / "new")
+        before, after = (pd.read_csv(f / "documents.csv") for f in (out, out.parent / "new"))
+        assert after.equals(before)
+        low = expected.topics_["id"].tolist()[-2:]
+        merged = ("--model", model, "--merge", ",".join(low), "--out", out.parent / "merged")
+        fine("topics", *given, *merged)
+        fine(
+            *("report", model, "--data", data, "--text", "body", "--embeddings", vectors),
+            *("--out", out.parent / "page.html"),
+        )
+        assert "</html>" in (out.parent / "page.html").read_text("utf-8")
+
+    def test_new_documents_without_vectors(self, data: Path, vectors: Path, out: Path) -> None:
+        given = ("topics", data, "--text", "body", "--quiet")
+        fine(*given, "--embeddings", vectors, "--out", out, "--no-explorer")
+        new = run(*given, "--model", out / "model.tsenet", "--out", out.parent / "new")
+        assert new.exit_code == 0
+        assert "none are given" in new.stderr
+        np.save(vectors, np.zeros((121, 2)))
+        refused = (*given, "--model", out / "model.tsenet", "--embeddings", vectors)
+        assert "of 2 numbers a row" in error_of(*refused, "--out", out.parent / "other")
+
+    def test_vectors_of_an_encoder_are_kept(
+        self, data: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Letters:
+            def encode(self, texts: list[str]) -> list[list[int]]:
+                return [[text.count(letter) for letter in "aeiou"] for text in texts]
+
+        monkeypatch.setattr("tsenet.data.embed", lambda texts, name: embed(texts, Letters()))
+        given = ("topics", data, "--text", "body", "--quiet", "--no-explorer")
+        fine(*given, "--encoder", "minilm", "--out", out)
+        kept = np.load(out / "embeddings.npy")
+        assert np.array_equal(kept, embed([*DOCUMENTS, ""], Letters()))
+        again = (*given, "--embeddings", out / "embeddings.npy", "--out", out, "--force")
+        before = (out / "model.tsenet").read_bytes()
+        fine(*again)
+        assert (out / "model.tsenet").read_bytes() == before
+        assert "not both" in error_of(*again, "--encoder", "minilm")
+
+    def test_wrong_vectors_are_refused(self, data: Path, vectors: Path, out: Path) -> None:
+        np.save(vectors, np.zeros((7, 3)))
+        given = ("topics", data, "--text", "body", "--quiet", "--out", out)
+        assert "each of the 121 rows" in error_of(*given, "--embeddings", vectors)
+        assert "cannot be read as an npy file" in error_of(*given, "--embeddings", data)
+        assert not out.exists()

@@ -114,7 +114,7 @@ def test_where_every_row_has_a_label_they_change_nothing() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (VECTORS[1:], "each of the 600 rows of X; these have the shape"),
+        (VECTORS[1:], "each of the 600 rows; these have the shape"),
         (VECTORS[:, 0], "these have the shape"),
         (np.where(np.arange(N_ROWS)[:, None] == 7, np.nan, VECTORS), "must have finite numbers"),
         ([["a"]] * N_ROWS, "array of numbers"),

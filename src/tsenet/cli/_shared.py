@@ -250,6 +250,32 @@ def read_array(path: Path | None) -> Any:
         raise DataError(f"--embeddings {path} cannot be read as an npy file: {error}") from error
 
 
+def read_vectors(
+    embeddings: Path | None,
+    encoder: str | None,
+    texts: list[str],
+    path: Path,
+    progress: Progress,
+) -> Any:
+    """The vectors of texts: those of a file, or those of an encoder, which are written to ``path``; or None."""
+    import numpy as np
+
+    from tsenet._system.atomic import atomic_write
+    from tsenet.data import embed
+
+    if encoder is None:
+        return read_array(embeddings)
+    if embeddings is not None:
+        raise DataError("give --encoder or --embeddings, not both")
+
+    progress.start("encoding texts", None)
+    vectors = embed(texts, None if encoder == "minilm" else encoder)
+    progress.finish()
+    with atomic_write(path) as stream:
+        np.save(stream, vectors)
+    return vectors
+
+
 def _value_of(text: str) -> Any:
     """A value spelled as in JSON or Python; anything else is a text."""
     for read in (json.loads, ast.literal_eval):

@@ -74,11 +74,8 @@ def label(
         raise DataError(f"{data}: column {text!r} has fewer than two different texts")
 
     vectors_path = embeddings or data.parent / f"{data.name.partition('.')[0]}.embeddings.npy"
-    vectors = cli.read_array(embeddings)
-    if encoder is not None:
-        if embeddings is not None:
-            raise DataError("give --encoder or --embeddings, not both")
-        vectors = _embedded(file.texts(text), encoder, vectors_path, quiet)
+    with cli.open_progress(quiet) as progress:
+        vectors = cli.read_vectors(embeddings, encoder, file.texts(text), vectors_path, progress)
     if vectors is not None:
         if vectors.ndim != 2 or len(vectors) != file.n_rows:
             shape = "×".join(map(str, vectors.shape))
@@ -94,23 +91,6 @@ def label(
     used = None if vectors is None else vectors_path
     exporter = Exporter(file.columns, data, text, target, cli.write_csv, used)
     _serve(session, exporter, vectors, port, browser, jobs)
-
-
-def _embedded(texts: list[str], encoder: str, path: Path, quiet: bool) -> Any:
-    """The vectors that an encoder gives to texts, which are kept in a file."""
-    import numpy as np
-
-    from tsenet._system.atomic import atomic_write
-    from tsenet.data import embed
-
-    with cli.open_progress(quiet) as progress:
-        progress.start("encoding texts", None)
-        vectors = embed(texts, None if encoder == "minilm" else encoder)
-        progress.finish()
-
-    with atomic_write(path) as stream:
-        np.save(stream, vectors)
-    return vectors
 
 
 def _serve(

@@ -25,6 +25,7 @@ def report(
         list[str] | None, cli.option("COLUMN", "Column of true values; default: the target of fit.")
     ] = None,
     text: cli.Text = None,
+    embeddings: cli.Embeddings = None,
     along: cli.Along = None,
     show: Annotated[
         str | None, cli.option("COLUMN", "Column to show for each row; default: its text.")
@@ -52,7 +53,10 @@ def report(
     if data is None:
         columns = ("target", "text", "along", "show")
         cli.refuse_options(context, columns, "only --data has columns")
+        cli.refuse_options(context, ("embeddings",), "they are of the rows of --data")
     fitted = tsenet.load(model)
+    if embeddings is not None and not isinstance(fitted, tsenet.TopicModel):
+        raise DataError("--embeddings are for topic models")
     page_options: dict[str, Any] = {"along_name": along or "", "title": title or model.stem}
     X, y, texts = None, None, None
     with cli.open_progress(quiet) as progress:
@@ -62,6 +66,7 @@ def report(
             texts = texts if show is None else file.texts(show)
             page_options["along"] = None if along is None else file.column(along)
         if isinstance(fitted, tsenet.TopicModel):  # its page has the topics that it shows
+            page_options["embeddings"] = cli.read_array(embeddings)
             fitted.report(out, X, quote=texts or False, progress=progress, **page_options)
         else:
             write_report(out, fitted, X, y, texts=texts, progress=progress, **page_options)

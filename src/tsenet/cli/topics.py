@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 _MODEL = "tsenet.TopicModel"
 # What is written to the folder of the results.
-_FILES = ("topics.html", "topics.md", "topics.json", "documents.csv", "model.tsenet")
+_FILES = (
+    *("topics.html", "topics.md", "topics.json", "documents.csv", "model.tsenet"),
+    "embeddings.npy",
+)
 _MOST_LINES = 40  # of the tree of topics that a terminal shows
 # Options of columns and of words.
 _OF_COLUMNS = ("text", "id_column", "along", "encoding", "no_header", "max_size")
@@ -83,6 +86,15 @@ def topics(
             "--keep-urls", help="Count words of addresses, @names, #hashtags and mail headers too."
         ),
     ] = False,
+    embeddings: cli.Embeddings = None,
+    encoder: Annotated[
+        str | None,
+        cli.option(
+            "NAME",
+            "Sentence encoder whose vectors help with short texts: minilm, or a name or folder of "
+            "sentence-transformers. They are written to embeddings.npy, for --embeddings the next time.",
+        ),
+    ] = None,
     no_explorer: Annotated[
         bool,
         typer.Option("--no-explorer", help="Do not write topics.html, which quotes documents."),
@@ -104,7 +116,8 @@ def topics(
     Writes topics.html to explore in a browser, topics.md to read, topics.json for programs, documents.csv with the
     topics of each document, and model.tsenet for new documents and for Python. A terminal shows the tree of topics.
 
-    With --model, nothing is learned: documents.csv then has the topics of that model in these documents.
+    With --model, nothing is learned: documents.csv then has the topics of that model in these documents. A model that
+    was learned with vectors wants those of the same encoder.
 
     To edit topics, give the same documents and the model: tsenet topics DATA --model FILE --merge Z2.1,Z2.4
     --split Z1.3 --rename Z2.1=Sport --reduce 20 --out DIR. This writes all files.
@@ -122,8 +135,11 @@ def topics(
     with (
         atomic_folder(out, force=force) as folder,
         cli.open_progress(quiet) as progress,
-        _open_documents(context, is_sharded, progress) as documents,
+        _open_documents(context, is_sharded, progress) as opened,
     ):
+        written_to = folder / "embeddings.npy"
+        vectors = cli.read_vectors(embeddings, encoder, opened.texts, written_to, progress)
+        documents = replace(opened, vectors=vectors)
         if model is None:
             found = _learn(new_model, documents, progress)
         else:
@@ -148,6 +164,7 @@ def _check_options(context: typer.Context, is_sharded: bool, edits: bool) -> Non
     learning = (*_OF_WORDS, "levels", "n_topics", "seed_words", "settings")
     for applies, names, reason in (
         (is_sharded, _OF_COLUMNS + _OF_WORDS, "the folder has its words chosen already"),
+        (is_sharded, ("embeddings", "encoder"), "it needs texts that are in memory"),
         (is_sharded, ("merge", "split"), "it needs documents that are in memory"),
         (not is_sharded, ("workers",), "only a folder made by tsenet shard is processed in parts"),
         (
@@ -238,6 +255,8 @@ class _Documents:
     along_name : str
     are_learned : bool
         Whether the model was fitted on these documents, and knows them.
+    vectors : array or None
+        Embeddings of the texts.
     """
 
     texts: list[str]
@@ -248,11 +267,14 @@ class _Documents:
     along: list[Any] | None = None
     along_name: str = ""
     are_learned: bool = False
+    vectors: Any = None
 
     @property
-    def unseen(self) -> list[str] | None:
-        """The texts for a model that was not fitted on them."""
-        return None if self.are_learned else self.texts or None
+    def unseen(self) -> dict[str, Any]:
+        """The texts and their embeddings as arguments of a model that was not fitted on them."""
+        if self.are_learned or not self.texts:
+            return {}
+        return {"texts": self.texts, "embeddings": self.vectors}
 
 
 @contextmanager
@@ -301,7 +323,10 @@ def _open_documents(
 def _learn(model: TopicModel, documents: _Documents, progress: Progress) -> TopicModel:
     """Learn the topics of documents."""
     model.set_params(progress=progress)
-    model.fit(documents.texts if documents.blocks is None else documents.blocks)
+    if documents.blocks is None:
+        model.fit(documents.texts, embeddings=documents.vectors)
+    else:
+        model.fit(documents.blocks)
     return model.set_params(progress=None)
 
 
@@ -317,9 +342,9 @@ def _load(
 
     model: TopicModel = tsenet.load(path, kind="TopicModel")
     for group in merge:
-        model.merge(_parts_of(group), documents.texts)
+        model.merge(_parts_of(group), documents.texts, embeddings=documents.vectors)
     for topic in split:
-        model.split(topic, documents.texts)
+        model.split(topic, documents.texts, embeddings=documents.vectors)
     return model.rename(labels)
 
 
@@ -348,7 +373,7 @@ def _write_page(model: TopicModel, documents: _Documents, path: Path, progress: 
 
     model.report(
         path,
-        documents.unseen,
+        **documents.unseen,
         quote=documents.blocks is None and list(map(without_html, documents.texts)),
         along=documents.along,
         along_name=documents.along_name,
@@ -372,7 +397,7 @@ def _write_documents(
     if documents.blocks is not None:
         parts = documents.blocks.map(model.transform)
     else:
-        parts = [model.transform(documents.unseen)]
+        parts = [model.transform(**documents.unseen)]
 
     n_documents = n_without = 0
     with path.open("w", encoding="utf-8", newline="") as stream:

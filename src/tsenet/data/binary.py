@@ -184,6 +184,31 @@ class BinaryRows:
         chosen = np.arange(self.n_rows)[rows]
         return _without_values(self.to_csr()[chosen], self.n_columns)
 
+    def first_columns(self, n_columns: int) -> BinaryRows:
+        """Return the rows with their first columns alone.
+
+        Parameters
+        ----------
+        n_columns : int
+            How many, at most as many as there are.
+
+        Returns
+        -------
+        BinaryRows
+
+        Examples
+        --------
+        >>> from tsenet.data import BinaryRows
+        >>> rows = BinaryRows.of_dense([[1, 0, 1], [0, 1, 1]])
+        >>> rows.first_columns(2).to_dense().astype(int).tolist()
+        [[1, 0], [0, 1]]
+        """
+        if n_columns == self.n_columns:
+            return self
+        is_first = self.indices < n_columns
+        n_before = np.concatenate([[0], np.cumsum(is_first, dtype=np.int64)])
+        return BinaryRows(n_before[self.indptr], self.indices[is_first], n_columns)
+
     def to_csr(self) -> sp.csr_array:
         """Return a scipy sparse array.
 

@@ -56,15 +56,16 @@ def checked_weights(given: Any, n_rows: int) -> NDArray[np.float64]:
     return weights
 
 
-def checked_embeddings(given: Any, n_rows: int) -> NDArray[np.float64]:
-    """Vectors of the rows."""
+def checked_embeddings(given: Any, n_rows: int, dtype: type = np.float64) -> NDArray[Any]:
+    """Vectors of the rows: (N, d)."""
     try:
-        vectors = np.asarray(given, np.float64)
+        with np.errstate(over="ignore"):  # too large a number is not finite
+            vectors: NDArray[Any] = np.asarray(given, dtype)
     except (TypeError, ValueError) as error:
         raise DataError(f"embeddings must be an array of numbers: {error}") from error
     if vectors.ndim != 2 or len(vectors) != n_rows or not np.isfinite(vectors).all():
         raise DataError(
-            f"embeddings must have finite numbers, and one row for each of the {n_rows:,} rows of X; "
+            f"embeddings must have finite numbers, and one row for each of the {n_rows:,} rows; "
             f"these have the shape {vectors.shape}"
         )
     return vectors

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,10 +14,12 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from tsenet.data.binary import BinaryRows, BinaryRule
+from tsenet.data.cells import Cells
 from tsenet.data.table import Table
 from tsenet.data.text import as_counts
 from tsenet.errors import DataError, count_of
 from tsenet.estimators.base import SavedEstimator
+from tsenet.estimators.checked_rows import checked_embeddings
 from tsenet.topics.describe import TopicDescription, describe_hierarchy
 from tsenet.topics.hierarchy import TopicHierarchy
 from tsenet.topics.listing import to_text
@@ -45,6 +48,7 @@ class ShownTopics(SavedEstimator):
     _seed_words: dict[str, tuple[str, ...]]  # of each topic that words started, by its id
     _pins: list[Start]  # topics that fit keeps
     _selection: tuple[str, ...] | None  # ids of the topics that reduce() chose
+    _cells: Cells | None  # of embeddings, as hidden words; None in a model of words alone
     _rows: BinaryRows | None  # the documents of fit; None in a model from a file
     _phrases: dict[tuple[int, int], int]  # pairs of words that are phrases in the texts
     _strengths: Any  # of the topics in these documents; None until they are needed
@@ -165,19 +169,48 @@ class ShownTopics(SavedEstimator):
             phrases=self._phrases,
         )
 
-    def _rows_of(self, texts: Any) -> BinaryRows:
-        """Which words occur in documents; by default those of ``fit``."""
+    def _rows_of(self, texts: Any, embeddings: Any = None) -> BinaryRows:
+        """Which words occur in documents, and which hidden ones; by default those of ``fit``."""
         check_is_fitted(self, "binary_rule_")
         if texts is not None:
-            table = Table.of(as_counts(texts, self.vectorizer_), columns=self.binary_rule_.names_in)
-            return self.binary_rule_.apply(table)
+            rows = self._words_of(texts)
+            return (
+                rows
+                if self._cells is None and embeddings is None
+                else self._with_cells(rows, embeddings)
+            )
+        if embeddings is not None:
+            raise DataError("embeddings need the texts that they are of")
         if self._rows is None:
             raise DataError("a model from a file holds no documents: give them as texts=")
         return self._rows
 
+    def _words_of(self, texts: Any) -> BinaryRows:
+        """Which words occur in documents."""
+        check_is_fitted(self, "binary_rule_")
+        table = Table.of(as_counts(texts, self.vectorizer_), columns=self.binary_rule_.names_in)
+        return self.binary_rule_.apply(table)
+
+    def _with_cells(self, rows: BinaryRows, embeddings: Any) -> BinaryRows:
+        """Words of documents with the cells that their embeddings are in."""
+        if self._cells is None:
+            raise DataError(
+                "the topics were learned from words alone: leave out embeddings, or learn them with fit(texts, "
+                "embeddings=...)"
+            )
+        if embeddings is None:
+            warnings.warn(
+                "the topics were learned with embeddings, and none are given: the words alone tell the topics of "
+                "these documents, less well if they are short. Give embeddings= of the same encoder",
+                stacklevel=4,  # where the method was called
+            )
+            return self._cells.beside(rows, None)
+        return self._cells.beside(rows, checked_embeddings(embeddings, rows.n_rows, np.float32))
+
     def _word_table(self, rows: BinaryRows) -> Table:
         """Which words occur in documents."""
-        return Table.of(rows.to_csr(), names=self.vocabulary_)
+        words = rows.first_columns(len(self.vocabulary_))
+        return Table.of(words.to_csr(), names=self.vocabulary_)
 
     def _strengths_of(self, rows: BinaryRows) -> Any:
         """Strength of all topics in documents; that of the documents of ``fit`` is computed once."""

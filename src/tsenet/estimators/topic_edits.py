@@ -51,6 +51,7 @@ class TopicEdits(ShownTopics):
         function: Callable[[list[str], list[str]], str],
         texts: Sequence[str] | None = None,
         *,
+        embeddings: Any = None,
         n_documents: int = N_TYPICAL,
     ) -> Self:
         """Title the topics shown with a function of yours, such as one that asks a language model; no topic is pinned.
@@ -62,6 +63,8 @@ class TopicEdits(ShownTopics):
             the topic its own.
         texts : sequence of str, optional
             Texts among which the typical documents are; without them the function gets none.
+        embeddings : array-like (N, d), optional
+            Vectors of ``texts``, for a model that was fitted with some.
         n_documents : int, default=3
             Maximum number of typical documents.
 
@@ -74,7 +77,8 @@ class TopicEdits(ShownTopics):
         typical: dict[str, list[str]] = {topic.name: [] for topic in self._shown}
         if texts is not None:
             texts = list(texts)
-            rows, _ = strongest_rows(self._strengths_of(self._rows_of(texts)), n_documents)
+            strengths = self._strengths_of(self._rows_of(texts, embeddings))
+            rows, _ = strongest_rows(strengths, n_documents)
             for name in typical:
                 of_topic = rows[self._column(name)]
                 typical[name] = [texts[row] for row in of_topic.tolist() if row >= 0]
@@ -120,7 +124,7 @@ class TopicEdits(ShownTopics):
             self._pins.append(Start(level, self._labels.get(name, ""), known))
         return self
 
-    def merge(self, topics: Sequence[str], texts: Any = None) -> Self:
+    def merge(self, topics: Sequence[str], texts: Any = None, *, embeddings: Any = None) -> Self:
         """Merge topics of one level into the first of them, which takes over the words and topics below the others.
 
         Parameters
@@ -129,6 +133,8 @@ class TopicEdits(ShownTopics):
             Ids of two or more topics.
         texts : sequence of str or table, optional
             Documents from which to describe the topics; needed for a model from a file, which holds no documents.
+        embeddings : array-like (N, d), optional
+            Vectors of ``texts``, for a model that was fitted with some.
 
         Returns
         -------
@@ -150,7 +156,7 @@ class TopicEdits(ShownTopics):
                 f"only topics of one level can be merged, but these are of levels {levels}"
             )
 
-        rows = self._rows_of(texts)
+        rows = self._rows_of(texts, embeddings)
         self._hierarchy, moved = self._hierarchy.merged(columns)
         names = [name for name, k in zip(self._description.ids, moved, strict=True) if k >= 0]
         self._strengths = None
@@ -166,7 +172,7 @@ class TopicEdits(ShownTopics):
         self._clear_cache()
         return self.pin(topics[:1])
 
-    def split(self, topic: str, texts: Any = None) -> Self:
+    def split(self, topic: str, texts: Any = None, *, embeddings: Any = None) -> Self:
         """Split a topic in two: the subjects of its own documents. The first half keeps its id, both are pinned.
 
         Topics below it join the half whose words they have.
@@ -177,6 +183,8 @@ class TopicEdits(ShownTopics):
             Id of the topic.
         texts : sequence of str or table, optional
             Documents to learn from; needed for a model from a file, which holds no documents.
+        embeddings : array-like (N, d), optional
+            Vectors of ``texts``, for a model that was fitted with some.
 
         Returns
         -------
@@ -189,7 +197,7 @@ class TopicEdits(ShownTopics):
             If there is no topic of the id, or its documents have no two subjects.
         """
         column = self._column(topic)
-        rows = self._rows_of(texts)
+        rows = self._rows_of(texts, embeddings)
         with blas_threads(1):
             self._hierarchy, old = split(self._hierarchy, column, rows)
 

@@ -20,13 +20,15 @@ from tsenet._system.seeds import seed_sequence
 from tsenet._system.threads import blas_threads
 from tsenet.data.binary import BinaryRows, BinaryRule
 from tsenet.data.blocks import in_blocks, is_outside_memory
+from tsenet.data.cells import Cells, Floats
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.estimators import topic_parts
 from tsenet.estimators.base import POSITIVE, folder_of
+from tsenet.estimators.checked_rows import checked_embeddings
 from tsenet.estimators.topic_edits import TopicEdits
 from tsenet.estimators.topic_words import learn_words, phrases_in
-from tsenet.estimators.topics_of_documents import TopicsOfDocuments
+from tsenet.estimators.topics_of_documents import NO_FOLDERS, TopicsOfDocuments
 from tsenet.progress import as_progress
 from tsenet.skeleton.tree import latent_names
 from tsenet.topics.mixture import learn_hierarchy, update
@@ -164,7 +166,7 @@ class TopicModel(TopicEdits, TopicsOfDocuments):
         self.random_state = random_state
         self.progress = progress
 
-    def fit(self, texts: Any, y: Any = None) -> Self:
+    def fit(self, texts: Any, y: Any = None, *, embeddings: Any = None) -> Self:
         """Learn the topics of documents.
 
         Parameters
@@ -174,6 +176,11 @@ class TopicModel(TopicEdits, TopicsOfDocuments):
             folder that need not fit into memory (path, ``ShardFolder`` or :class:`tsenet.data.Blocks`), the
             topics are learned from 20,000 documents, drawn at random.
         y : ignored
+        embeddings : array-like (N, d), default=None
+            Vectors of the documents from a pretrained encoder, such as :func:`tsenet.data.embed`. They are divided into
+            up to 300 cells, and the nearest four of each document count as further words of it, which are not shown:
+            titles and other short texts, which share few words, get better topics. Methods that take documents then
+            take their embeddings, too.
 
         Returns
         -------
@@ -187,6 +194,8 @@ class TopicModel(TopicEdits, TopicsOfDocuments):
         """
         self._validate_params()
         if is_outside_memory(texts):
+            if embeddings is not None:
+                raise DataError(NO_FOLDERS)
             with in_blocks(texts) as blocks, as_progress(self.progress) as report:
                 drawn = blocks.sample(_DRAWN, seed_sequence(self.random_state), report)
                 self.vectorizer_ = folder_of(blocks).vectorizer()
@@ -195,7 +204,10 @@ class TopicModel(TopicEdits, TopicsOfDocuments):
         texts = list(texts) if isinstance(texts, Iterator) else texts
         self.vectorizer_, table = self._learn_words(texts)
         self._phrases = phrases_in(texts, self.vectorizer_)
-        return self._fit_counts(table)
+        vectors = None
+        if embeddings is not None:
+            vectors = checked_embeddings(embeddings, table.n_rows, np.float32)
+        return self._fit_counts(table, vectors=vectors)
 
     def _learn_words(self, texts: Any) -> tuple[CountVectorizer | None, Table]:
         """A vectorizer fitted to documents, and their counts; None for a table of counts, which stays as it is."""
@@ -209,27 +221,34 @@ class TopicModel(TopicEdits, TopicsOfDocuments):
             progress=self.progress,
         )
 
-    def _fit_counts(self, table: Table, n_documents: int | None = None) -> Self:
-        """Learn from word counts of documents, which were drawn from ``n_documents``."""
+    def _fit_counts(
+        self, table: Table, n_documents: int | None = None, vectors: Floats | None = None
+    ) -> Self:
+        """Learn from word counts of documents, which were drawn from ``n_documents``, and from their vectors."""
         with blas_threads(1):  # a product's sums must not depend on threads
-            return self._learn(table, n_documents)
+            return self._learn(table, n_documents, vectors)
 
-    def _learn(self, table: Table, n_documents: int | None) -> Self:
+    def _learn(self, table: Table, n_documents: int | None, vectors: Floats | None) -> Self:
         column = {word: k for k, word in enumerate(table.names)}
         seeds = known_starts(seeds_of(self.seed_words), column, seeds=True)
         pins = known_starts(getattr(self, "_pins", ()), column, seeds=False)
         self.binary_rule_ = BinaryRule.learn(table)
-        rows = self._rows = self.binary_rule_.apply(table)
+        rows = self.binary_rule_.apply(table)
         if rows.n_rows < 2:
             raise DataError(f"at least two documents are needed to learn topics, not {rows.n_rows}")
         length = float(np.median(np.diff(rows.indptr)))
-        if length <= _SHORT and rows.n_columns >= _MANY_WORDS:
+        if length <= _SHORT and rows.n_columns >= _MANY_WORDS and vectors is None:
             warnings.warn(
                 f"half of the documents have at most {length:g} known words: topics of so short texts are poor. "
-                "Longer texts help (a title with its abstract, the messages of a thread together), and rare words "
-                "(min_documents=1)",
+                "Longer texts help (a title with its abstract, the messages of a thread together), embeddings of an "
+                "encoder (embeddings=), and rare words (min_documents=1)",
                 stacklevel=4,  # where fit() was called
             )
+
+        self._cells = None if vectors is None else Cells.learn(vectors)
+        if self._cells is not None:
+            rows = self._cells.beside(rows, vectors)
+        self._rows = rows
 
         groups: dict[int, list[list[int]]] = defaultdict(list)
         for start in (*seeds, *pins):
@@ -237,7 +256,9 @@ class TopicModel(TopicEdits, TopicsOfDocuments):
 
         with as_progress(self.progress) as report:
             report.start("topics", None)
-            self._hierarchy = learn_hierarchy(rows, self._level_sizes(), groups)
+            self._hierarchy = learn_hierarchy(
+                rows, self._level_sizes(), groups, self.binary_rule_.n_variables
+            )
             report.finish(f"{'-'.join(map(str, self._hierarchy.sizes))} topics")
 
         self.n_documents_ = rows.n_rows if n_documents is None else n_documents
@@ -291,7 +312,7 @@ class TopicModel(TopicEdits, TopicsOfDocuments):
     def _warn_about_unused_words(self) -> None:
         """Warn if nearly all words are in no group, as with few documents."""
         n_words = len(self.vocabulary_)
-        n_unused = int((self._hierarchy.main_topic < 0).sum())
+        n_unused = int((self._hierarchy.main_topic[:n_words] < 0).sum())
         if n_words - n_unused < _MIN_GROUPED * n_words:
             warnings.warn(
                 f"only {n_words - n_unused:,} of {n_words:,} words are in a topic; the others have no significant tie "
@@ -300,7 +321,7 @@ class TopicModel(TopicEdits, TopicsOfDocuments):
                 stacklevel=5,  # where fit() was called
             )
 
-    def partial_fit(self, texts: Any, y: Any = None) -> Self:
+    def partial_fit(self, texts: Any, y: Any = None, *, embeddings: Any = None) -> Self:
         """Update the topics with new documents; vocabulary, levels and the words that describe topics stay.
 
         Each document weighs as much as each document before. Shares follow; coherence and the typical documents stay
@@ -311,6 +332,8 @@ class TopicModel(TopicEdits, TopicsOfDocuments):
         texts : sequence of str or table
             The new documents. A model that is not fitted yet is fitted on them.
         y : ignored
+        embeddings : array-like (N, d), default=None
+            Their vectors, for a model that was fitted with some.
 
         Returns
         -------
@@ -318,8 +341,8 @@ class TopicModel(TopicEdits, TopicsOfDocuments):
             The model itself.
         """
         if not hasattr(self, "binary_rule_"):
-            return self.fit(texts)
-        rows = self._rows_of(texts)
+            return self.fit(texts, embeddings=embeddings)
+        rows = self._rows_of(texts, embeddings)
         if not rows.n_rows:
             return self
         self._hierarchy = update(self._hierarchy, rows)
@@ -327,7 +350,7 @@ class TopicModel(TopicEdits, TopicsOfDocuments):
         share = shares(self._hierarchy.strengths(rows))
         self._description = replace(
             self._description,
-            member_of=self._hierarchy.main_topic,
+            member_of=self._hierarchy.main_topic[: len(self.vocabulary_)],
             share=(1.0 - weight) * self._description.share + weight * share,
         )
         self.n_documents_ += rows.n_rows
@@ -360,7 +383,7 @@ class TopicModel(TopicEdits, TopicsOfDocuments):
         self.fit(texts, **fit_params)
         return self.transform(texts if is_outside_memory(texts) else None)
 
-    def stability(self, texts: Any, *, n_seeds: int = 3) -> pd.DataFrame:
+    def stability(self, texts: Any, *, embeddings: Any = None, n_seeds: int = 3) -> pd.DataFrame:
         """Measure how much the topics depend on which documents they are learned from.
 
         Models are learned from random nine tenths of the documents. For each pair of them, the strongest topics of all
@@ -370,6 +393,8 @@ class TopicModel(TopicEdits, TopicsOfDocuments):
         ----------
         texts : sequence of str, or table
             The documents.
+        embeddings : array-like (N, d), default=None
+            Their vectors, if topics are learned with some.
         n_seeds : int, default=3
             Number of models, at least 2.
 
@@ -385,12 +410,17 @@ class TopicModel(TopicEdits, TopicsOfDocuments):
         self._validate_params()
         _, table = self._learn_words(list(texts) if isinstance(texts, Iterator) else texts)
         rows = BinaryRule.learn(table).apply(table)
+        n_words = rows.n_columns
+        if embeddings is not None:
+            vectors = checked_embeddings(embeddings, rows.n_rows, np.float32)
+            rows = Cells.learn(vectors).beside(rows, vectors)
         n_drawn = -(-9 * rows.n_rows // 10)
         main: list[list[NDArray[np.int64]]] = []  # of each model, the strongest topics by level
 
         for seed in range(n_seeds):
             drawn = np.random.default_rng(seed).permutation(rows.n_rows)[:n_drawn]
-            hierarchy = learn_hierarchy(rows.take(np.sort(drawn)), self._level_sizes())
+            part = rows.take(np.sort(drawn))
+            hierarchy = learn_hierarchy(part, self._level_sizes(), n_words=n_words)
             strengths = hierarchy.strengths(rows)
             levels = [strengths[:, level].toarray() for level in reversed(hierarchy.levels)]
             main.append([np.where(level.any(axis=1), level.argmax(axis=1), -1) for level in levels])

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tsenet.data.binary import BinaryRule
+from tsenet.data.cells import Cells
 from tsenet.estimators.base import as_json, fill_vectorizer, vectorizer_parts
 from tsenet.store.files import arrays_under
 from tsenet.topics.describe import TopicDescription
 from tsenet.topics.hierarchy import TopicHierarchy
+from tsenet.topics.limits import Limits
 from tsenet.topics.starts import Start
 
 Arrays = dict[str, NDArray[Any]]
@@ -34,7 +37,8 @@ def to_parts(model: Any) -> tuple[dict[str, Any], Arrays]:
     }
     topics = {f"topics.{name}": array for name, array in model._hierarchy.to_parts().items()}
     facts = {f"facts.{name}": array for name, array in model._description.to_parts().items()}
-    return meta, {**topics, **facts}
+    cells = {} if model._cells is None else {"cells.centres": model._cells.centres}
+    return meta, {**topics, **facts, **cells}
 
 
 def fill(model: Any, meta: dict[str, Any], arrays: Arrays) -> None:
@@ -45,15 +49,16 @@ def fill(model: Any, meta: dict[str, Any], arrays: Arrays) -> None:
     ValueError
         If parts contradict each other.
     """
-    model.binary_rule_ = BinaryRule.from_dict(meta["rule"], arrays["topics.weight"].size)
+    model._cells = _read_cells(arrays_under("cells", arrays))
+    n_cells = 0 if model._cells is None else model._cells.n_cells
+    n_words = arrays["topics.weight"].size - n_cells
+    model.binary_rule_ = BinaryRule.from_dict(meta["rule"], n_words)
     fill_vectorizer(model, meta, model.vocabulary_)
     ids = [str(name) for name in meta["ids"]]
     known = {*ids, *model.vocabulary_}
     if len(known) < len(ids) + len(model.vocabulary_):
         raise ValueError("names of topics and words must be unique")
-    model._hierarchy = TopicHierarchy.from_parts(
-        arrays_under("topics", arrays), len(model.vocabulary_)
-    )
+    model._hierarchy = TopicHierarchy.from_parts(arrays_under("topics", arrays), n_words + n_cells)
     model._description = TopicDescription.from_parts(
         arrays_under("facts", arrays),
         model._hierarchy,
@@ -80,3 +85,14 @@ def fill(model: Any, meta: dict[str, Any], arrays: Arrays) -> None:
     unknown = {*model._labels, *model._seed_words, *(model._selection or ())} - set(ids)
     if unknown:
         raise ValueError(f"there is no topic {sorted(unknown)[0]!r}")
+
+
+def _read_cells(arrays: Arrays) -> Cells | None:
+    """The cells of a model that was learned with embeddings."""
+    if not arrays:
+        return None
+    centres = arrays["centres"]
+    if centres.ndim != 2 or not centres.size:
+        raise ValueError(f"centres of the shape {centres.shape} are none of embeddings")
+    limit = float(np.finfo(np.float32).max)
+    return Cells(Limits(np.float32, centres.shape, -limit, limit).check("centres", centres))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
+from tsenet.data.binary import BinaryRows
 from tsenet.data.blocks import is_outside_memory
 from tsenet.data.text import are_texts
 from tsenet.errors import DataError
@@ -25,12 +26,20 @@ from tsenet.skeleton.tree import LatentTree
 from tsenet.topics.likelihood import log_likelihood
 from tsenet.topics.presence import PRESENT
 
+#: Why rows outside of memory have no embeddings.
+NO_FOLDERS = "embeddings are not supported for a folder: load the documents, or leave them out"
+
 
 class TopicsOfDocuments(ShownTopics):
     """The topics of documents, those of ``fit`` or others."""
 
     def transform(
-        self, texts: Any = None, *, level: int | None = None, min_strength: float = LEAST
+        self,
+        texts: Any = None,
+        *,
+        embeddings: Any = None,
+        level: int | None = None,
+        min_strength: float = LEAST,
     ) -> Any:
         """Return the strength of each topic in each document, from 0 to 1.
 
@@ -44,6 +53,9 @@ class TopicsOfDocuments(ShownTopics):
         ----------
         texts : sequence of str, table, or a folder of shards, optional
             The documents; default: those the model was fitted on.
+        embeddings : array-like (N, d), optional
+            Vectors of ``texts``, for a model that was fitted with some. Without them the words alone tell the topics,
+            and a warning says so.
         level : int, optional
             Only the topics of this level; default: all of ``topics_``.
         min_strength : float, default=0.01
@@ -54,20 +66,24 @@ class TopicsOfDocuments(ShownTopics):
         csr_array, shape (documents, topics)
             Columns in the order of :meth:`get_feature_names_out`; a data frame after :meth:`set_output`.
         """
-        strengths = self._shown_strengths(texts, level, min_strength)
+        strengths = self._shown_strengths(texts, embeddings, level, min_strength)
         if _get_output_config("transform", self)["dense"] == "pandas":
             names = self._names(level)
             return pd.DataFrame.sparse.from_spmatrix(strengths, columns=names)
         return strengths
 
-    def _shown_strengths(self, texts: Any, level: int | None, min_strength: float) -> Any:
+    def _shown_strengths(
+        self, texts: Any, embeddings: Any, level: int | None, min_strength: float
+    ) -> Any:
         check_is_fitted(self, "binary_rule_")
         columns = self._columns(level)
         if is_outside_memory(texts):
+            if embeddings is not None:
+                raise DataError(NO_FOLDERS)
             tables = tables_of(texts, self.vocabulary_)
-            blocks = [self._shown_strengths(table, level, min_strength) for table in tables]
+            blocks = [self._shown_strengths(table, None, level, min_strength) for table in tables]
             return sp.vstack(blocks, format="csr")
-        rows = self._rows_of(texts)
+        rows = self._rows_of(texts, embeddings)
         if min_strength == LEAST:
             return self._strengths_of(rows)[:, columns]
         return self._hierarchy.strengths(rows, min_strength)[:, columns]
@@ -101,13 +117,17 @@ class TopicsOfDocuments(ShownTopics):
         check_is_fitted(self, "binary_rule_")
         return np.array(self._names(None), dtype=object)
 
-    def topics_of(self, text: str, *, min_strength: float = PRESENT) -> pd.DataFrame:
+    def topics_of(
+        self, text: str, *, embedding: Any = None, min_strength: float = PRESENT
+    ) -> pd.DataFrame:
         """Return the topics that are present in one document, the strongest first.
 
         Parameters
         ----------
         text : str
             The document.
+        embedding : array-like (d,), optional
+            Its vector, for a model that was fitted with some.
         min_strength : float, default=0.5
             Leave out weaker topics.
 
@@ -120,11 +140,14 @@ class TopicsOfDocuments(ShownTopics):
             raise DataError(
                 f"topics_of takes one text, not a {type(text).__name__}: use transform for several"
             )
-        strength = self._shown_strengths([text], None, min_strength).toarray()[0]
+        vectors = None if embedding is None else [embedding]
+        strength = self._shown_strengths([text], vectors, None, min_strength).toarray()[0]
         found = self.topics_[["id", "level", "label"]].assign(strength=strength)[strength > 0]
         return found.sort_values("strength", ascending=False, kind="stable", ignore_index=True)
 
-    def documents_of(self, topic: str, texts: Any = None, *, n_documents: int = 10) -> pd.DataFrame:
+    def documents_of(
+        self, topic: str, texts: Any = None, *, embeddings: Any = None, n_documents: int = 10
+    ) -> pd.DataFrame:
         """Return the documents in which a topic is present, the strongest first.
 
         Parameters
@@ -133,6 +156,8 @@ class TopicsOfDocuments(ShownTopics):
             Id of the topic.
         texts : sequence of str or table, optional
             The documents; default: those the model was fitted on. A model from a file holds none.
+        embeddings : array-like (N, d), optional
+            Vectors of ``texts``, for a model that was fitted with some.
         n_documents : int, default=10
             Maximum number of documents to return.
 
@@ -142,12 +167,18 @@ class TopicsOfDocuments(ShownTopics):
             Columns document (its number, from 0) and strength.
         """
         column = self._column(topic)
-        on = self._strengths_of(self._rows_of(texts))[:, [column]].toarray().ravel()
+        strengths = self._strengths_of(self._rows_of(texts, embeddings))
+        on = strengths[:, [column]].toarray().ravel()
         order = np.argsort(-on, kind="stable")[: np.count_nonzero(on >= PRESENT)][:n_documents]
         return pd.DataFrame({"document": order, "strength": on[order]})
 
     def per_class(
-        self, labels: Sequence[Any], texts: Any = None, *, level: int | None = None
+        self,
+        labels: Sequence[Any],
+        texts: Any = None,
+        *,
+        embeddings: Any = None,
+        level: int | None = None,
     ) -> pd.DataFrame:
         """Return the share of the documents of each class in which each topic is present.
 
@@ -157,6 +188,8 @@ class TopicsOfDocuments(ShownTopics):
             The class of each document.
         texts : sequence of str or table, optional
             The documents; default: those the model was fitted on.
+        embeddings : array-like (N, d), optional
+            Vectors of ``texts``, for a model that was fitted with some.
         level : int, optional
             Only the topics of this level.
 
@@ -165,13 +198,15 @@ class TopicsOfDocuments(ShownTopics):
         pandas.DataFrame
             A row for each class, a column for each topic, under its label (and its id, if several have that label).
         """
-        return self._group_shares(pd.Series(list(labels), name="class"), texts, level)
+        groups = pd.Series(list(labels), name="class")
+        return self._group_shares(groups, self._rows_of(texts, embeddings), level)
 
     def over_time(
         self,
         timestamps: Sequence[Any],
         texts: Any = None,
         *,
+        embeddings: Any = None,
         n_bins: int | None = 20,
         level: int | None = None,
     ) -> pd.DataFrame:
@@ -183,6 +218,8 @@ class TopicsOfDocuments(ShownTopics):
             The date of each document, or a number such as a year.
         texts : sequence of str or table, optional
             The documents; default: those the model was fitted on.
+        embeddings : array-like (N, d), optional
+            Vectors of ``texts``, for a model that was fitted with some.
         n_bins : int or None, default=20
             If there are more distinct dates, put them into this many calendar periods at most (days, weeks, months,
             quarters, years or several years), and numbers into ranges of a round length; None keeps all separate.
@@ -195,12 +232,13 @@ class TopicsOfDocuments(ShownTopics):
             A row for each time (the start of the period), in order, and a column for each topic, under its label (and
             its id, if several have that label).
         """
-        return self._group_shares(_time_bins(timestamps, n_bins), texts, level)
+        rows = self._rows_of(texts, embeddings)
+        return self._group_shares(_time_bins(timestamps, n_bins), rows, level)
 
-    def _group_shares(self, groups: pd.Series, texts: Any, level: int | None) -> pd.DataFrame:
+    def _group_shares(self, groups: pd.Series, rows: BinaryRows, level: int | None) -> pd.DataFrame:
         """Share of the documents of each group in which each topic is present."""
         columns = self._columns(level)
-        present = self._strengths_of(self._rows_of(texts))[:, columns] >= PRESENT
+        present = self._strengths_of(rows)[:, columns] >= PRESENT
         if len(groups) != present.shape[0]:
             raise DataError(f"{len(groups)} values for {present.shape[0]} documents")
         number, values = pd.factorize(groups, sort=True)  # −1 for a document without a value
@@ -212,13 +250,15 @@ class TopicsOfDocuments(ShownTopics):
         index = pd.Index(values, name=groups.name)
         return pd.DataFrame(shares, index=index, columns=self._column_titles(level))
 
-    def evaluate(self, texts: Any = None) -> pd.DataFrame:
+    def evaluate(self, texts: Any = None, *, embeddings: Any = None) -> pd.DataFrame:
         """Score the topics of each level on documents, at best on some that the model has not seen.
 
         Parameters
         ----------
         texts : sequence of str or table, optional
             The documents; default: those the model was fitted on.
+        embeddings : array-like (N, d), optional
+            Vectors of ``texts``, for a model that was fitted with some.
 
         Returns
         -------
@@ -227,7 +267,7 @@ class TopicsOfDocuments(ShownTopics):
             describes (``npmi_window`` for texts), and ``word_coverage``, the share of the words in a topic.
         """
         texts = list(texts) if isinstance(texts, Iterator) else texts
-        rows, tokens = self._rows_of(texts), None
+        rows, tokens = self._rows_of(texts, embeddings), None
         if are_texts(texts) and self.vectorizer_ is not None:
             tokens = split_words(texts, self.vectorizer_)
         present = self._strengths_of(rows)[:, self._columns(None)] >= PRESENT
@@ -241,7 +281,8 @@ class TopicsOfDocuments(ShownTopics):
 
         Half of the words of each document tell its topics; the score is the mean logarithm of the probability of each
         word of the other half, given these. Words of no topic are as likely as in all documents. Only models of the
-        same words can be compared: the more words, the less likely each is.
+        same words can be compared: the more words, the less likely each is. Embeddings, which know the whole document,
+        are not read, so that models learned with and without them can be compared.
 
         Parameters
         ----------
@@ -255,7 +296,9 @@ class TopicsOfDocuments(ShownTopics):
             In nats for each word, below 0; higher is better.
         """
         texts = list(texts) if isinstance(texts, Iterator) else texts
-        rows = self._rows_of(texts)
+        rows = self._words_of(texts)
+        if self._cells is not None:
+            rows = self._cells.beside(rows, None)
         return log_likelihood(self._hierarchy, self._description.word_share, rows)
 
     def report(
@@ -263,6 +306,7 @@ class TopicsOfDocuments(ShownTopics):
         path: str | PathLike[str],
         texts: Any = None,
         *,
+        embeddings: Any = None,
         quote: bool | Sequence[str] = True,
         along: Sequence[Any] | None = None,
         along_name: str = "label",
@@ -277,6 +321,8 @@ class TopicsOfDocuments(ShownTopics):
             The file to write; one of that name is replaced.
         texts : sequence of str or table, optional
             Documents from which to compute sizes and typical documents; default: those the model was fitted on.
+        embeddings : array-like (N, d), optional
+            Vectors of ``texts``, for a model that was fitted with some.
         quote : bool or sequence of str, default=True
             Whether the page quotes ``texts``, if they are texts; or what it quotes of each document instead.
         along : sequence, optional
@@ -291,7 +337,8 @@ class TopicsOfDocuments(ShownTopics):
         from tsenet.explain.report import write_report
 
         check_is_fitted(self, "binary_rule_")
-        rows = self._rows if texts is None else self._rows_of(texts)
+        has_rows = self._rows is not None or texts is not None
+        rows = self._rows_of(texts, embeddings) if has_rows else None
         quotes = None if isinstance(quote, bool) else quote
         if quote is True and are_texts(texts):
             quotes = list(texts)
@@ -315,13 +362,15 @@ class TopicsOfDocuments(ShownTopics):
             **{"title": "Topics", "words": True, **options},
         )
 
-    def to_tree(self, texts: Any = None) -> LatentTree:
+    def to_tree(self, texts: Any = None, *, embeddings: Any = None) -> LatentTree:
         """The topics as a latent tree, for programs that read one: its probabilities are the rates in documents.
 
         Parameters
         ----------
         texts : sequence of str or table, optional
             The documents; default: those the model was fitted on.
+        embeddings : array-like (N, d), optional
+            Vectors of ``texts``, for a model that was fitted with some.
 
         Returns
         -------
@@ -329,7 +378,7 @@ class TopicsOfDocuments(ShownTopics):
             A latent for each topic, also for those that are not shown, of the same name. It is a description, not a
             model of the documents that was fitted to them: see :func:`tsenet.learn_tree` for one.
         """
-        rows = self._rows_of(texts)
+        rows = self._rows_of(texts, embeddings)
         return self._hierarchy.latent_tree(rows, self.binary_rule_, self._description.ids)
 
 

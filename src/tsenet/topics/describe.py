@@ -201,7 +201,7 @@ class TopicDescription:
             raise ValueError(f"{len(title)} titles do not fit {len(ids)} topics")
         limits = _limits(len(vocabulary), len(ids))
         measured = {name: limit.check(name, arrays[name]) for name, limit in limits.items()}
-        structure = _structure(hierarchy)
+        structure = _structure(hierarchy.of_words(len(vocabulary)))
         return cls(tuple(vocabulary), tuple(ids), *structure, title=tuple(title), **measured)
 
 
@@ -250,7 +250,9 @@ def describe_hierarchy(
     phrases : mapping of (int, int) to int, optional
         Those of :func:`tsenet.topics.titles.count_phrases`.
     """
-    counted = _count(hierarchy, rows)
+    # What comes after the words is hidden: it tells which topics documents have, and describes none.
+    counted = _count(hierarchy, rows, len(vocabulary))
+    hierarchy, rows = hierarchy.of_words(len(vocabulary)), rows.first_columns(len(vocabulary))
     words, score = rank_words(hierarchy, counted.words, n_shown, STORED_WORDS, seeds or {})
 
     share = counted.n_present / max(1, rows.n_rows)
@@ -310,24 +312,25 @@ class _Counted(NamedTuple):
     strengths: sp.csr_array
 
 
-def _count(hierarchy: TopicHierarchy, rows: BinaryRows) -> _Counted:
-    """One pass over documents."""
+def _count(hierarchy: TopicHierarchy, rows: BinaryRows, n_words: int) -> _Counted:
+    """One pass over documents, of which the first columns are words."""
     n_topics = sum(hierarchy.sizes)
-    with_topic = np.zeros((rows.n_columns, n_topics))
-    n_both = np.zeros((rows.n_columns, n_topics))
+    with_topic = np.zeros((n_words, n_topics))
+    n_both = np.zeros((n_words, n_topics))
     mass = np.zeros(n_topics)
     n_present = np.zeros(n_topics, np.int64)
     strengths = [sp.csr_array((0, n_topics))]
 
     for block, share, strength in hierarchy.strength_blocks(rows):
+        words = block[:, :n_words]
         is_present = strength >= PRESENT
-        with_topic += block.T @ share
+        with_topic += words.T @ share
         mass += share.sum(axis=0)
-        n_both += block.T @ is_present.astype(np.float64)
+        n_both += words.T @ is_present.astype(np.float64)
         n_present += is_present.sum(axis=0)
         strengths.append(sp.csr_array(np.where(is_present, strength, 0.0)))
 
-    documents = sp.csc_array(rows.to_csr().astype(np.float64))
+    documents = sp.csc_array(rows.first_columns(n_words).to_csr().astype(np.float64))
     of_words = WordMass(documents, with_topic, mass)
     return _Counted(of_words, n_present, n_both, sp.csr_array(sp.vstack(strengths)))
 

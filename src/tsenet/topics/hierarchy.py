@@ -32,7 +32,8 @@ class TopicHierarchy:
     Attributes
     ----------
     weight : float64 (V,)
-        How much an occurrence of a word counts as evidence for its topics, from 0 (none) to 1.
+        How much an occurrence of a word counts as evidence for its topics, from 0 (none) to 1. The last words may be
+        hidden ones, such as :class:`tsenet.data.cells.Cells`, which are evidence and describe nothing.
     counts : csr_array (V, L)
         Expected occurrences of each word in each topic; every level shares out all occurrences.
     parent : int64 (L,)
@@ -71,6 +72,12 @@ class TopicHierarchy:
         """The topics of each level, from level 1 up."""
         ends = np.cumsum(self.sizes).tolist()
         return [slice(end - size, end) for end, size in zip(ends, self.sizes, strict=True)]
+
+    def of_words(self, n_words: int) -> TopicHierarchy:
+        """The same topics without the hidden words, which come after the words."""
+        if n_words == self.weight.size:
+            return self
+        return replace(self, weight=self.weight[:n_words], counts=self.counts[:n_words])
 
     def ancestors(self, topic: int) -> list[int]:
         """The topics above one, the next first."""
@@ -216,7 +223,7 @@ class TopicHierarchy:
 
     @classmethod
     def from_parts(cls, arrays: Mapping[str, NDArray[Any]], n_words: int) -> Self:
-        """Rebuild a hierarchy over ``n_words`` words from :meth:`to_parts`, checked.
+        """Rebuild a hierarchy over ``n_words`` words, hidden ones included, from :meth:`to_parts`, checked.
 
         Raises
         ------
@@ -270,11 +277,11 @@ class TopicHierarchy:
         topics : sequence of str, optional
             Names of the topics, levels from 1 up; default: ``Z1.0``, ``Z1.1`` and so on.
         """
-        n_words, n_topics = self.counts.shape
+        n_words, n_topics = rule.n_variables, sum(self.sizes)
         level = np.repeat(np.arange(len(self.sizes) + 1, dtype=np.int32), [n_words, *self.sizes])
-        above = np.concatenate([self.main_topic, self.parent])
+        above = np.concatenate([self.main_topic[:n_words], self.parent])
         parent = np.where(above >= 0, above + n_words, -1)
-        on = np.concatenate([rows.counts(), np.zeros(n_topics)])
+        on = np.concatenate([rows.counts()[:n_words], np.zeros(n_topics)])
         with_parent = np.zeros(level.size)
         tops = self.levels[-1]
         together = np.zeros((self.sizes[-1], self.sizes[-1]))
@@ -287,7 +294,7 @@ class TopicHierarchy:
             of_row = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
             above = self.main_topic[block.indices]
             both = np.where(above >= 0, present[of_row, above], 0.0)  # a word and its own topic
-            with_parent[:n_words] += np.bincount(block.indices, both, n_words)
+            with_parent[:n_words] += np.bincount(block.indices, both, self.weight.size)[:n_words]
             pairs = present[:, below] * present[:, self.parent[below]]
             with_parent[n_words + below] += pairs.sum(axis=0)
 

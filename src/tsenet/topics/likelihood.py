@@ -35,7 +35,7 @@ def log_likelihood(hierarchy: TopicHierarchy, word_share: Floats, rows: BinaryRo
         raise DataError("no document has two words that the model knows: there is nothing to score")
 
     lowest = hierarchy.levels[0]
-    topics = hierarchy.counts[:, lowest].toarray()  # (V, K)
+    topics = hierarchy.of_words(word_share.size).counts[:, lowest].toarray()  # (V, K)
     topics /= np.maximum(topics.sum(axis=0), 1e-12)
     background = np.maximum(word_share, 1e-12)
     background = background / background.sum()  # (V,)

@@ -41,6 +41,7 @@ def learn_hierarchy(
     rows: BinaryRows,
     sizes: Sequence[int] | int | None = None,
     seed_groups: Mapping[int, Groups] | None = None,
+    n_words: int | None = None,
 ) -> TopicHierarchy:
     """Learn a hierarchy of topics from documents; nothing in it is random.
 
@@ -53,6 +54,9 @@ def learn_hierarchy(
         topics of level 1. What is not given is found from the documents.
     seed_groups : mapping of int to sequence of sequences of int, optional
         By level, words that start a topic each and stay in it: the first topics of that level.
+    n_words : int, optional
+        Columns after so many are hidden words, which readers do not see: topics need not cohere in them. Default: none
+        is hidden.
 
     Returns
     -------
@@ -69,14 +73,21 @@ def learn_hierarchy(
     if n_topics is not None and n_topics < n_seeds:
         raise DataError(f"{n_seeds} groups of seed words need as many topics, not {n_topics}")
 
-    mixture = Mixture.of(rows, seeds)
+    mixture = Mixture.of(rows, seeds, rows.n_columns if n_words is None else n_words)
     if not mixture.ties.n_tied and not n_seeds and n_topics is None:
         return mixture.flat(np.zeros((rows.n_columns, 1)))
 
     counts = mixture.exactly(n_topics) if n_topics else whole_topics(mixture)
     leaves = mixture.flat(np.where(proportions(counts) >= SETTINGS.membership, counts, 0.0))
     upper = sizes[-2::-1] if isinstance(sizes, Sequence) else sizes_above(leaves.sizes[0])
-    return joined(leaves, mixture.rows, upper, seeds, may_be_alone=n_topics is None)
+    return joined(
+        leaves,
+        mixture.rows,
+        upper,
+        seeds,
+        may_be_alone=n_topics is None,
+        n_words=mixture.n_words,
+    )
 
 
 def update(hierarchy: TopicHierarchy, rows: BinaryRows) -> TopicHierarchy:
@@ -102,22 +113,25 @@ class Mixture:
         Of the words; 1 for seed words.
     seeds : sequence of sequences of int
         Words that stay in a topic: the first topics.
+    n_words : int
+        Number of words that readers see; hidden ones come after them.
     """
 
     rows: BinaryRows
     ties: WordTies
     weight: Floats
     seeds: Groups
+    n_words: int
 
     @classmethod
-    def of(cls, rows: BinaryRows, seeds: Mapping[int, Groups]) -> Self:
+    def of(cls, rows: BinaryRows, seeds: Mapping[int, Groups], n_words: int) -> Self:
         """Measure the ties of the words, and choose which documents to learn from."""
         ties = WordTies.of(rows)
         weight = ties.weight.copy()
         weight[[word for groups in seeds.values() for group in groups for word in group]] = 1.0
         step = max(1, round(rows.nnz / SETTINGS.most_entries))
         sample = rows if step == 1 else rows.take(slice(0, rows.n_rows, step))
-        return cls(sample, ties, weight, seeds.get(1, ()))
+        return cls(sample, ties, weight, seeds.get(1, ()), n_words)
 
     @property
     def most(self) -> int:

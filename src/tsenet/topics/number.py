@@ -45,12 +45,13 @@ class _Found:
     """K topics, their words, and how often these U words occur together in documents."""
 
     def __init__(self, topics: TopicHierarchy, mixture: Mixture) -> None:
-        rows = mixture.rows
-        self.profile, with_topic, mass, self.n_main = profiles(topics, rows)
+        rows, n_visible = mixture.rows, mixture.n_words
+        self.profile, with_topic, mass, self.n_main = profiles(topics, rows, n_visible)
         rate = with_topic / np.maximum(mass, 1e-12)  # (V, K)
         base = with_topic.sum(axis=1) / max(float(mass.sum()), 1e-12)
         lift = np.log(np.maximum(rate, 1e-12) / np.maximum(base, 1e-12)[:, None])
-        value = np.where(lift > _MIN_LIFT, rate * lift, 0.0) * mixture.weight[:, None]
+        weight = mixture.weight[:n_visible, None]
+        value = np.where(lift > _MIN_LIFT, rate * lift, 0.0) * weight
 
         n_words = min(SETTINGS.words, len(value))
         best = np.argpartition(-value, n_words - 1, axis=0)[:n_words]  # (W, K)
@@ -62,11 +63,12 @@ class _Found:
             for k, of_topic in enumerate(places.reshape(best.shape).T)
         ]
 
-        documents = sp.csc_array(rows.to_csr().astype(np.float32))[:, used]
+        words = rows.first_columns(n_visible)
+        documents = sp.csc_array(words.to_csr().astype(np.float32))[:, used]
         self.joint = np.asarray((documents.T @ documents).toarray())  # (U, U)
         self.alone = np.diff(documents.indptr).astype(np.float64)
         self.n_documents = rows.n_rows
-        self.is_short = float(np.median(np.diff(rows.indptr))) < SETTINGS.short
+        self.is_short = float(np.median(np.diff(words.indptr))) < SETTINGS.short
 
     def lift(self, first: int, second: int) -> float:
         """How much more often the words of two topics occur together than by chance."""

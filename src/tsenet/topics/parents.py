@@ -19,8 +19,10 @@ from tsenet.topics.settings import SETTINGS
 _MOVES = 2
 
 
-def profiles(topics: TopicHierarchy, rows: BinaryRows) -> tuple[Floats, Floats, Floats, Ints]:
-    """What the documents of the K topics of one level have in common.
+def profiles(
+    topics: TopicHierarchy, rows: BinaryRows, n_words: int
+) -> tuple[Floats, Floats, Floats, Ints]:
+    """What the documents of the K topics of one level have in common, in their V words that are not hidden.
 
     Returns
     -------
@@ -35,17 +37,18 @@ def profiles(topics: TopicHierarchy, rows: BinaryRows) -> tuple[Floats, Floats, 
         Documents of which each topic is the main one.
     """
     n_topics = topics.counts.shape[1]
-    with_topic, mass = np.zeros((rows.n_columns, n_topics)), np.zeros(n_topics)
+    with_topic, mass = np.zeros((n_words, n_topics)), np.zeros(n_topics)
     n_main = np.zeros(n_topics, np.int64)
     for block, shares in topics.evidence(rows):
-        with_topic += block.T @ shares
+        with_topic += block[:, :n_words].T @ shares
         mass += shares.sum(axis=0)
         has_topic = shares.any(axis=1)
         n_main += np.bincount(shares[has_topic].argmax(axis=1), minlength=n_topics)
     rate = (with_topic / np.maximum(mass, 1e-12)).T
     # What topics lack does not make them alike: it is most words, for each of them.
-    profile = np.maximum(np.sqrt(rate) - np.sqrt(rows.counts() / max(1, rows.n_rows)), 0.0)
-    return unit_rows(profile * np.sqrt(topics.weight)), with_topic, mass, n_main
+    of_all = rows.counts()[:n_words] / max(1, rows.n_rows)
+    profile = np.maximum(np.sqrt(rate) - np.sqrt(of_all), 0.0)
+    return unit_rows(profile * np.sqrt(topics.weight[:n_words])), with_topic, mass, n_main
 
 
 def sizes_above(n_topics: int) -> list[int]:
@@ -63,6 +66,7 @@ def joined(
     sizes: Sequence[int],
     seeds: Mapping[int, Sequence[Sequence[int]]],
     may_be_alone: bool,
+    n_words: int,
 ) -> TopicHierarchy:
     """Put levels of topics above others.
 
@@ -78,6 +82,9 @@ def joined(
         By level, words whose topics come first.
     may_be_alone : bool
         Whether topics without a clear parent have none, and a level may have fewer topics.
+    n_words : int
+        Words after so many are hidden. They say nothing of kinship: of titles of questions, 14 of 22 topics are then
+        without a parent, not 8.
     """
     levels, parents, ties = [leaves.counts.toarray()], [], []
     for number, size in enumerate(sizes, start=2):
@@ -85,7 +92,7 @@ def joined(
         if len(of_seeds) > levels[-1].shape[1]:
             break
         below = TopicHierarchy.flat(leaves.weight, levels[-1], rows)
-        profile = profiles(below, rows)[0]
+        profile = profiles(below, rows, n_words)[0]
         n_groups = min(max(size, len(of_seeds)), len(profile))
         group = cut_tree(ward(profile), n_groups)[:, 0] if len(profile) > 1 else np.zeros(1, int)
         group = group.astype(np.int64)
