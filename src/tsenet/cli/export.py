@@ -32,6 +32,7 @@ def export(
     out = bif or onnx
     if out is None or (bif is not None and onnx is not None):
         raise typer.BadParameter("give one of them", param_hint="--bif FILE or --onnx FILE")
+
     cli.check_output(out, force, model)
     fitted = load(model)
     kind = type(fitted).__name__

@@ -103,13 +103,15 @@ def fit(
     from tsenet.data import open_shards
     from tsenet.errors import need_torch
 
+    # What was asked for, checked before files are read.
     parameters: dict[str, Any] = {"random_state": seed, "n_jobs": jobs}
     parameters |= cli.read_settings(context, settings, _ESTIMATOR, cli.WORDS)
     parameters |= _skeleton(context, skeleton, topics)
     if preset != "default" and stop_words is None and topics is None:
         stop_words = "english"  # as the preset has it, whatever else is chosen
     parameters |= cli.typed(vectorizer=cli.vectorizer_of(parameters, words, stop_words))
-    tsenet.TSENetClassifier(**parameters)._validate_params()  # before files are read
+    tsenet.TSENetClassifier(**parameters)._validate_params()
+
     roles = cli.typed(id=id_column, text=text)
     columns = [*target, *roles.values(), *cli.typed(weights=weights).values()]
     if len(set(columns)) < len(columns):
@@ -119,6 +121,7 @@ def fit(
     cli.check_output(out, force, data, config, stop_words, topics)
     need_torch("training")
     vectors = cli.read_array(embeddings)
+
     X: Any
     y: Any
     of_rows: Any = None
@@ -127,18 +130,14 @@ def fit(
         if cli.is_shard_folder(data):
             reason = "a folder of shards has its columns already"
             cli.refuse_options(context, _OF_FILES, reason)
-            X, y = open_shards(data), target[0] if len(target) == 1 else target
+            X = open_shards(data)
+            y = target[0] if len(target) == 1 else target
             kinds = [X.labels.get(name, "") for name in target]
             classifies = task == "classification" or (task == "auto" and "double" not in kinds)
             are_whole = unlabeled is not None and kinds[0].startswith("int")
             parameters |= cli.typed(unlabeled=int(unlabeled or 0) if are_whole else unlabeled)
         else:
-            from tsenet.cli._model_data import (
-                read_file,
-                target_of,
-                training_rows,
-                weights_of,
-            )
+            from tsenet.cli._model_data import read_file, target_of, training_rows, weights_of
 
             file = read_file(data, progress, encoding, no_header, max_size=max_size)
             y, classifies = target_of(file, target, task, unlabeled)
@@ -149,6 +148,7 @@ def fit(
                 file.column(name)  # its error lists the columns
             X = training_rows(file, text, with_columns, left_out)
             parameters |= cli.typed(text=text if with_columns else None)
+
         cli.warm_up(progress)
         kind: Any = tsenet.TSENetClassifier if classifies else tsenet.TSENetRegressor
         make = kind if preset == "default" else getattr(kind, preset)
@@ -156,6 +156,7 @@ def fit(
         model.fit(X, y, of_rows, embeddings=vectors, inputs=inputs.value)
         model.source_ = source
         model.save(out)
+
     _print_fit(model, X, y, out, as_json)
 
 
@@ -167,6 +168,7 @@ def _skeleton(
 
     if topics is None:
         return {} if learned is None else {"skeleton": learned.value}
+
     clashing = ("skeleton", "words", "stop_words")
     cli.refuse_options(context, clashing, "--topics has its own tree and words")
     model = tsenet.load(topics)
@@ -183,7 +185,8 @@ def _print_fit(model: Any, X: Any, y: Any, out: Path, as_json: bool) -> None:
     from tsenet.cli._model_data import has_target
     from tsenet.errors import count_of
 
-    history, score = model.history_, model.cv_score_
+    history = model.history_
+    score = model.cv_score_
     n_rows = getattr(X, "n_rows", None) or len(X)
     n_unlabelled = 0 if isinstance(y, str | list) else int((~has_target(y)).sum())
     fields = {
@@ -196,6 +199,7 @@ def _print_fit(model: Any, X: Any, y: Any, out: Path, as_json: bool) -> None:
         "epochs": history.n_epochs,
         "cross_validated": None if score is None else score._asdict(),
     }
+
     sizes = "-".join(map(str, model.wiring_.layer_sizes))
     what = "words" if model.vectorizer_ else "columns"
     if model.text is not None:
@@ -210,12 +214,13 @@ def _print_fit(model: Any, X: Any, y: Any, out: Path, as_json: bool) -> None:
             f"{n_unlabelled:,} of {n_rows:,} rows have no {names} and are used as unlabelled rows"
         )
     lines.append(f"{count_of(history.n_epochs, 'epoch')}; written to {out}")
+
     if score is None:
         lines.append("no cross-validated score; tsenet evaluate scores the model on other rows")
     else:
+        how = "held out to tell when to stop,"
+        if model.init == "principal":
+            how = "cross-validated on"
         n_scored = count_of(score.n_rows, "labelled row")
-        how = (
-            "cross-validated on" if model.init == "principal" else "held out to tell when to stop,"
-        )
         lines.append(f"{how} {n_scored}: {score}")
     cli.print_result(as_json, fields, *lines)

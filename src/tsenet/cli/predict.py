@@ -65,13 +65,13 @@ def predict(
         cli.check_output(out, force, data, model, config)
     cli.check_order(context, model, data)
     fitted = load_model(model, jobs)
+
     as_lines = as_json if out == cli.STDOUT else out.suffix in (".jsonl", ".ndjson")
     with cli.open_progress(quiet) as progress:
         if cli.is_shard_folder(data):
+            not_of_folders = ("encoding", "no_header", "max_size", "explain", "embeddings")
             reason = "a folder of shards has its columns already"
-            cli.refuse_options(
-                context, ("encoding", "no_header", "max_size", "explain", "embeddings"), reason
-            )
+            cli.refuse_options(context, not_of_folders, reason)
             rows: Iterable[tuple[Table, dict[str, Any]]] = _read_shards(fitted, data, id_column)
         else:
             file = read_file(data, progress, encoding, no_header, max_size=max_size)
@@ -80,14 +80,17 @@ def predict(
                 id_column = key if key in file.columns else "file"
             keys = {} if id_column is None else {id_column: file.texts(id_column)}
             rows = [(model_input(fitted, file), keys)]
+
         vectors = cli.read_array(embeddings)
         parts = (_predictions(fitted, *part, vectors, explain, progress) for part in rows)
         if out == cli.STDOUT:
             _write(parts, sys.stdout, as_lines)
             sys.stdout.flush()
             return
+
         with atomic_write(out, "w") as stream:
             n_rows, names = _write(parts, stream, as_lines)
+
     fields = {"out": out, "rows": n_rows, "columns": names}
     cli.print_result(as_json, fields, f"{n_rows:,} predictions written to {out}")
 
@@ -115,17 +118,22 @@ def _predictions(
     """Keys, predictions, probabilities and reasons of rows, side by side."""
     import pandas as pd
 
-    targets = (fitted.source_ or {}).get("targets") or ["prediction"]
     predicted = fitted.predict(X, vectors).reshape(-1, fitted.targets_.n_targets)
+    targets = (fitted.source_ or {}).get("targets") or ["prediction"]
     if len(targets) != predicted.shape[1]:
         targets = [f"prediction {k}" for k in range(predicted.shape[1])]
-    columns = [*keys.items(), *zip(targets, predicted.T, strict=True)]
+
+    # Pairs, since a key and a target may have the same name.
+    columns = list(keys.items())
+    columns += zip(targets, predicted.T, strict=True)
     if hasattr(fitted, "classes_"):
         labels = targets if len(targets) > 1 else fitted.classes_.tolist()
+        names = [f"P({label})" for label in labels]
         shares = fitted.predict_proba(X, vectors).round(6)
-        columns += [(f"P({label})", share) for label, share in zip(labels, shares.T, strict=True)]
+        columns += zip(names, shares.T, strict=True)
     if explain is not None:
         columns += _reasons(fitted, X, explain, progress).items()
+
     frame = pd.concat([pd.Series(values) for _, values in columns], axis=1)
     return frame.set_axis([name for name, _ in columns], axis=1)
 
@@ -141,24 +149,28 @@ def _reasons(fitted: Any, table: Table, n: int, progress: Progress) -> dict[str,
         why = explainer.explain(table.take([row]))
         if why.against is not None:
             columns.setdefault("rather than", []).append(why.against)
-        shown = [
-            f"{why.describe(each)} ({why.amount(each.contribution)})" for each in why.reasons[:n]
-        ]
+
         for k in range(n):
-            reason = shown[k] if k < len(shown) else ""
-            columns.setdefault(f"reason {k + 1}", []).append(reason)
+            shown = ""
+            if k < len(why.reasons):
+                reason = why.reasons[k]
+                shown = f"{why.describe(reason)} ({why.amount(reason.contribution)})"
+            columns.setdefault(f"reason {k + 1}", []).append(shown)
         progress.advance()
+
     progress.finish()
     return columns
 
 
 def _write(parts: Iterable[pd.DataFrame], stream: IO[str], as_lines: bool) -> tuple[int, list[str]]:
     """Write predictions as csv or JSON lines; return the number of rows and the columns."""
-    n_rows, names = 0, []
+    n_rows = 0
+    names: list[str] = []
     for frame in parts:
         if as_lines:
             frame.to_json(stream, orient="records", lines=True, force_ascii=False)
         else:
             cli.write_csv(frame, stream, header=not n_rows)
-        n_rows, names = n_rows + len(frame), list(frame.columns)
+        n_rows += len(frame)
+        names = list(frame.columns)
     return n_rows, names

@@ -36,19 +36,25 @@ def suggest(
     fitted = load_model(model, jobs)
     if not hasattr(fitted, "classes_"):
         raise DataError(f"{model} predicts numbers: tsenet suggest needs a classifier")
+
     source = fitted.source_ or {}
     with cli.open_progress(quiet) as progress:
         file = read_file(data, progress, encoding, no_header, max_size=max_size)
         X = model_input(fitted, file)
 
-    cells = [file.texts(name) for name in source.get("targets", ()) if name in file.columns]
+    # Rows that have a blank cell, or the marker, in each column of targets.
     blank = ("", source.get("unlabeled"))
-    rows = np.flatnonzero(
-        [all(column[i].strip() in blank for column in cells) for i in range(file.n_rows)]
-    )
+    is_open = np.ones(file.n_rows, bool)
+    for name in source.get("targets", ()):
+        if name in file.columns:
+            is_open &= [cell.strip() in blank for cell in file.texts(name)]
+    rows = np.flatnonzero(is_open)
     if not rows.size:
         raise DataError(f"every row of {data} already has a target: there is nothing to label")
+
     numbers = rows[fitted.suggest(X.take(rows), n)]
-    keys = file.texts(source["id"]) if source.get("id") in file.columns else None
-    lines = [f"{i + 1}" if keys is None else f"{i + 1}\t{keys[i]}" for i in numbers.tolist()]
+    lines = [f"{i + 1}" for i in numbers.tolist()]
+    if source.get("id") in file.columns:
+        keys = file.texts(source["id"])
+        lines = [f"{i + 1}\t{keys[i]}" for i in numbers.tolist()]
     cli.print_result(as_json, {"rows": (numbers + 1).tolist()}, *lines)

@@ -135,8 +135,9 @@ class BinaryRows:
         [2, 1]
         """
         total = np.zeros(self.n_columns, dtype=np.int64)
-        for start in range(0, self.nnz, max(_BLOCK, self.n_columns)):
-            block = self.indices[start : start + max(_BLOCK, self.n_columns)]
+        step = max(_BLOCK, self.n_columns)
+        for start in range(0, self.nnz, step):
+            block = self.indices[start : start + step]
             total += np.bincount(block, minlength=self.n_columns)
         return total
 
@@ -490,10 +491,10 @@ class BinaryRule:
         # A zero, which sparse rows do not store, is above a negative threshold.
         if table.is_sparse and not self.has_categories and not np.any(self.thresholds < 0):
             csr = table.values
-            any_cut = self.thresholds.any()
-            above = csr.data > (self.thresholds[csr.indices] if any_cut else 0)
-            shape = csr.shape
-            return BinaryRows.of_csr(sp.csr_array((above, csr.indices, csr.indptr), shape=shape))
+            threshold = self.thresholds[csr.indices] if self.thresholds.any() else 0.0
+            above = csr.data > threshold  # (nnz,)
+            on = sp.csr_array((above, csr.indices, csr.indptr), shape=csr.shape)
+            return BinaryRows.of_csr(on)
 
         step = max(1, _BLOCK // self.n_variables)
         starts = range(0, max(1, table.n_rows), step)
@@ -606,11 +607,12 @@ class BinaryRule:
             made = n_columns + sum(len(texts) - 1 for texts in fields["levels"].values())
             if n_variables is not None and made != n_variables:
                 raise ValueError(f"{n_columns} columns make {made} variables, not {n_variables}")
-            names = fields["names_in"]
+
             named = fields["names_in"] is not None
-            names = tuple(names) if named else default_names(n_columns)
+            names = tuple(fields["names_in"]) if named else default_names(n_columns)
             if len(names) != n_columns or not all(isinstance(name, str) for name in names):
                 raise ValueError(f"{n_columns} names of columns are needed")
+
             column = {str(j): j for j in range(n_columns)}
             thresholds = np.zeros(n_columns)
             presence = np.ones(n_columns, dtype=bool)
@@ -699,15 +701,18 @@ class BinaryRule:
         values = block.toarray() if sp.issparse(block) else block
         if not code_maps:
             return BinaryRows.of_dense(values > self.thresholds)
+
         on = np.zeros((len(values), self.n_variables), dtype=bool)
         numeric = np.flatnonzero(~np.isnan(self.thresholds))
-        on[:, np.searchsorted(self.sources, numeric)] = (
-            values[:, numeric] > self.thresholds[numeric]
-        )
+        variables = np.searchsorted(self.sources, numeric)
+        on[:, variables] = values[:, numeric] > self.thresholds[numeric]
+
         for j, code_map in zip(self._category_columns, code_maps, strict=True):
             rows = np.flatnonzero(~np.isnan(values[:, j]))
-            variables = code_map[values[rows, j].astype(np.int64)]
-            on[rows[variables >= 0], variables[variables >= 0]] = True
+            codes = values[rows, j].astype(np.int64)
+            variables = code_map[codes]
+            is_known = variables >= 0
+            on[rows[is_known], variables[is_known]] = True
         return BinaryRows.of_dense(on)
 
 
@@ -802,14 +807,16 @@ def column_thresholds(
 def _threshold(ascending: npt.NDArray[Any]) -> tuple[float, bool]:
     """Return threshold and presence of one column, given its sorted values (N,)."""
     n_rows = ascending.size
-    # -0.0 becomes 0.0
-    lowest = float(ascending[0]) + 0.0
+    lowest = float(ascending[0]) + 0.0  # −0.0 becomes 0.0
     highest = float(ascending[-1])
     changes = np.flatnonzero(ascending[1:] != ascending[:-1]) + 1
     if changes.size <= 1:
         return lowest, lowest == 0
+
+    # Runs of equal values.
     edges = np.concatenate(([0], changes, [n_rows]))
     lengths = np.diff(edges)
+
     # Of runs of equal length the last: presence needs 0, the first run, to be the only longest.
     longest = lengths.size - 1 - int(np.argmax(lengths[::-1]))
     if lowest == 0 and longest == 0 and lengths[0] >= _PRESENCE_SHARE * n_rows:

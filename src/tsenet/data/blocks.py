@@ -87,6 +87,7 @@ class Blocks:
             raise ValueError("give client or n_workers, not both: n_workers starts a new cluster")
         if n_workers is not None and n_workers < 1:
             raise ValueError(f"n_workers must be at least 1, not {n_workers}")
+
         self.cluster: Cluster | None = None
         self.folder: ShardFolder | None = None
         self._written_rows: tempfile.TemporaryDirectory[str] | None = None
@@ -219,10 +220,10 @@ class Blocks:
             return reduce(combine, self.map(function, stage=stage, progress=progress))
 
         # Results may be large: each task adds up those of several shards.
-        parts = self.folder.shards
-        n_spans = min(len(parts), self.cluster.n_slots)
-        ends = [round(k * len(parts) / n_spans) for k in range(n_spans + 1)]
-        spans = [parts[start:stop] for start, stop in pairwise(ends)]
+        shards = self.folder.shards
+        n_spans = min(len(shards), self.cluster.n_slots)
+        ends = [round(k * len(shards) / n_spans) for k in range(n_spans + 1)]
+        spans = [shards[start:stop] for start, stop in pairwise(ends)]
         of_span = partial(_of_span, self.folder, self._steps, function, combine)
 
         if progress is not None:
@@ -249,9 +250,13 @@ class Blocks:
 
         # The wanted rows of each shard, numbered within it; shards without any are not read.
         starts = np.concatenate([[0], np.cumsum(self._sizes)])
-        ends = np.searchsorted(numbers, starts)
-        parts = zip(self.folder.shards, starts, pairwise(ends), strict=False)
-        requests = [(part, numbers[a:b] - start) for part, start, (a, b) in parts if a < b]
+        places = np.searchsorted(numbers, starts)
+        requests = []
+        for k, shard in enumerate(self.folder.shards):
+            wanted = numbers[places[k] : places[k + 1]]
+            if wanted.size:
+                requests.append((shard, wanted - starts[k]))
+
         rows_of = partial(_rows_of_shard, self.folder, self._steps)
         return _joined(self._results(rows_of, requests, stage, progress))
 
@@ -303,10 +308,12 @@ def _chunks_of(collection: Any, client: Any) -> Iterator[Table]:
     if not is_frame and getattr(collection, "ndim", 0) != 2:
         kind = type(collection).__name__
         raise DataError(f"expected a two-dimensional Dask array or a Dask dataframe, not a {kind}")
+
     for chunks in collection.to_delayed():
-        parts = [chunks] if is_frame else list(chunks)
-        read = client.gather(client.compute(parts)) if client else dask.compute(*parts)
-        block = read[0] if is_frame else sp.hstack([*map(sp.csr_array, read)], format="csr")
+        # Some rows: one chunk of a dataframe; chunks of an array side by side.
+        delayed = [chunks] if is_frame else list(chunks)
+        parts = client.gather(client.compute(delayed)) if client else dask.compute(*delayed)
+        block = parts[0] if is_frame else sp.hstack([*map(sp.csr_array, parts)], format="csr")
         if block.shape[0] > 0:
             yield Table.of(block)
 
@@ -325,6 +332,7 @@ def in_blocks(X: Any, client: Any = None) -> Iterator[Blocks]:
             raise ValueError("these blocks have their own client")
         yield X
         return
+
     with Blocks(X, client=client) as blocks:
         yield blocks
 
@@ -399,6 +407,7 @@ def _joined(parts: Iterable[Any]) -> Any:
         return blocks[0]
     if not isinstance(blocks[0], Table):
         return BinaryRows.concatenate(blocks)
+
     first: Table = blocks[0]
     values = [block.values for block in blocks]
     stacked = sp.vstack(values, format="csr") if first.is_sparse else np.concatenate(values)

@@ -58,15 +58,19 @@ def read_dates(texts: pd.Series) -> Dates:
     import pandas as pd
 
     parts = texts.astype(object).str.strip().str.extract(_FORM)
-    is_year = parts["year"].between(_FIRST_YEAR, _LAST_YEAR)
-    is_number = parts["mark"] == "."  # such as 2019.5
-    is_form = parts["day"].notna() | (is_year & ~is_number)
+
+    # A whole day is a date whatever its year; a year, or a month of one, only if it is likely.
+    is_likely_year = parts["year"].between(_FIRST_YEAR, _LAST_YEAR)
+    is_decimal = parts["mark"] == "."  # such as 2019.5
+    is_date = parts["day"].notna() | (is_likely_year & ~is_decimal)
 
     month = parts["month"].fillna("1").str.zfill(2)
     day = parts["day"].fillna("1").str.zfill(2)
-    written = (parts["year"] + "-" + month + "-" + day).where(is_form)
+    written = (parts["year"] + "-" + month + "-" + day).where(is_date)
     days = pd.to_datetime(written, format="%Y-%m-%d", errors="coerce")
-    n_parts = parts[["year", "month", "day"]].notna().sum(axis=1).where(days.notna(), 0)
+
+    n_parts = parts[["year", "month", "day"]].notna().sum(axis=1)
+    n_parts = n_parts.where(days.notna(), 0)
     return Dates(days, n_parts.to_numpy(np.int64))
 
 

@@ -57,11 +57,14 @@ def load_docstrings(*modules: str) -> pd.DataFrame:
     for module in modules or _DOCUMENTED.split():
         package = module.partition(".")[0]
         for name, member in vars(import_module(module)).items():
-            home = getattr(member, "__module__", None) or module
-            if callable(member) and name[0] != "_" and str(home).startswith(package):
-                opening = _SECTION.split(inspect.getdoc(member) or "")[0].split("\n\n")
-                text = "\n\n".join(part for part in opening if not _BOILERPLATE.search(part))
-                rows.append((_MARKUP.sub(" ", text), f"{module}.{name}", module))
+            home = str(getattr(member, "__module__", None) or module)
+            if not callable(member) or name.startswith("_") or not home.startswith(package):
+                continue
+
+            opening = _SECTION.split(inspect.getdoc(member) or "")[0]
+            paragraphs = [part for part in opening.split("\n\n") if not _BOILERPLATE.search(part)]
+            text = _MARKUP.sub(" ", "\n\n".join(paragraphs))
+            rows.append((text, f"{module}.{name}", module))
 
     docs = pd.DataFrame(rows, columns=["text", "name", "module"]).drop_duplicates("text")
     whole = docs["text"].str.split().str.len() >= 12  # words; fewer are hardly a sentence

@@ -80,13 +80,19 @@ class ColumnSteps:
         dense = columns.values.toarray() if columns.is_sparse else columns.values
         thresholds = []
         for levels, values in zip(rule.levels, dense.T.astype(np.float64), strict=True):
-            known = np.unique(values[~np.isnan(values)])
-            cuts = (known[1:] + known[:-1]) / 2
-            if known.size > _N_PARTS:
+            if levels is not None:
+                thresholds.append(np.empty(0))
+                continue
+
+            known = values[~np.isnan(values)]
+            distinct = np.unique(known)
+            if distinct.size > _N_PARTS:
                 shares = np.arange(1, _N_PARTS) / _N_PARTS
-                cuts = np.unique(np.quantile(values[~np.isnan(values)], shares))
-                cuts = cuts[cuts < known[-1]]
-            thresholds.append(cuts if levels is None else np.empty(0))
+                cuts = np.unique(np.quantile(known, shares))
+                cuts = cuts[cuts < distinct[-1]]
+            else:
+                cuts = (distinct[1:] + distinct[:-1]) / 2
+            thresholds.append(cuts)
         return cls(rule, thresholds)
 
     @classmethod
@@ -126,17 +132,18 @@ class ColumnSteps:
 
     def apply(self, columns: Table) -> sp.csr_array:
         """The columns of 0 and 1 of new rows: (N, J)."""
-        of_levels = self.rule.apply(columns).to_csr().tocsc()  # numbers have one variable here
+        binary = (
+            self.rule.apply(columns).to_csr().tocsc()
+        )  # a column for each level; one for numbers
         dense = columns.values.toarray() if columns.is_sparse else columns.values
-        first_of = np.cumsum(
-            [0, *(1 if known is None else len(known) for known in self.rule.levels)]
-        )
+
         parts = []
         for j, (levels, cuts) in enumerate(zip(self.rule.levels, self.thresholds, strict=True)):
             if levels is not None:
-                parts.append(of_levels[:, first_of[j] : first_of[j + 1]])
+                parts.append(binary[:, self.rule.sources == j])
                 continue
-            values = dense[:, j].astype(np.float64)
+
+            values = dense[:, j].astype(np.float64)  # (N,)
             with np.errstate(invalid="ignore"):
                 above = values[:, None] > cuts
             parts.append(sp.csc_array(np.column_stack([above, np.isnan(values)])))
@@ -147,7 +154,9 @@ class ColumnSteps:
         ends = np.cumsum([0, *self._sizes])
         texts = {}
         for j, (first, last) in enumerate(pairwise(ends.tolist())):
-            states, name, cuts = on[first:last], self.rule.names_in[j], self.thresholds[j]
+            states = on[first:last]
+            name = self.rule.names_in[j]
+            cuts = self.thresholds[j]
             if self.rule.levels[j] is not None:
                 texts[j] = self.names[first + int(np.argmax(states))] if states.any() else name
             elif states[-1]:
@@ -174,7 +183,9 @@ class MixedReader:
     """
 
     def __init__(self, text: str, vectorizer: CountVectorizer, steps: ColumnSteps) -> None:
-        self.text, self.vectorizer, self.steps = text, vectorizer, steps
+        self.text = text
+        self.vectorizer = vectorizer
+        self.steps = steps
         words = set(vectorizer.get_feature_names_out())
         if taken := [name for name in steps.names if name in words]:
             raise DataError(
@@ -253,6 +264,7 @@ def split_frame(X: Any, text: str, columns: Sequence[str] | None = None) -> Text
             f"text={text!r} names a column, so the rows must be a data frame with that column, "
             f"not a {type(X).__name__}"
         )
+
     import narwhals as nw
     import pandas as pd
 
@@ -261,6 +273,7 @@ def split_frame(X: Any, text: str, columns: Sequence[str] | None = None) -> Text
         raise DataError(
             f"there is no column {text!r} of texts: the columns are {listed(frame.columns)}"
         )
+
     cells = frame.get_column(text).to_list()
     for number, cell in enumerate(cells):
         is_missing = is_missing_text(cell) and bool(pd.isna(cell))
@@ -268,6 +281,7 @@ def split_frame(X: Any, text: str, columns: Sequence[str] | None = None) -> Text
             raise DataError(
                 f"row {number} of the column {text!r} holds a {type(cell).__name__}, not a text: {quoted(cell)}"
             )
+
     others = frame.drop(text)
     if columns is not None:
         others = others.select(_needed(others.columns, columns))

@@ -40,7 +40,7 @@ def canonical_order(*arrays: Any) -> npt.NDArray[np.int64]:
     >>> bool((rows[canonical_order(rows)] == shuffled[canonical_order(shuffled)]).all())
     True
     """
-    key = np.zeros(arrays[0].shape[0], np.uint64)
+    key = np.zeros(arrays[0].shape[0], np.uint64)  # (N,)
     for number, values in enumerate(arrays):
         key = splitmix64(key + np.uint64(number)) + _keys_of(values)
     return np.argsort(key, kind="stable").astype(np.int64)
@@ -71,7 +71,9 @@ def duplicate_groups(values: Any) -> npt.NDArray[np.int64]:
     (True, False)
     """
     keys, groups = np.unique(_keys_of(values), return_inverse=True)
-    return groups.astype(np.int64) if 2 * keys.size >= groups.size else np.arange(groups.size)
+    if 2 * keys.size < groups.size:  # most rows are copies
+        return np.arange(groups.size)
+    return groups.astype(np.int64)
 
 
 def repeats_of(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.int64] | None:
@@ -124,17 +126,22 @@ def row_draws(values: Any, seed: int) -> npt.NDArray[np.float64]:
 def _keys_of(values: Any) -> npt.NDArray[np.uint64]:
     """Hash each row to 64 bits: (N,), the sum of the hashes of its (stored) cells modulo 2^64."""
     if sp.issparse(values):
-        hashed = splitmix64(_bits(values.data) + _column_keys(values.shape[1])[values.indices])
-        total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashed, dtype=np.uint64)])
-        return np.asarray(total[values.indptr[1:]] - total[values.indptr[:-1]])
+        column_keys = _column_keys(values.shape[1])
+        hashed = splitmix64(_bits(values.data) + column_keys[values.indices])  # (nnz,)
+
+        # A row's sum is the difference of two running sums, which wrap around at 2^64 alike.
+        running = np.zeros(hashed.size + 1, np.uint64)
+        np.cumsum(hashed, out=running[1:])
+        return np.asarray(running[values.indptr[1:]] - running[values.indptr[:-1]])
 
     columns = values[:, None] if values.ndim == 1 else values
     column_keys = _column_keys(columns.shape[1])
     keys = np.empty(columns.shape[0], np.uint64)
     step = max(1, _BLOCK // columns.shape[1])
     for start in range(0, keys.size, step):
-        hashed = splitmix64(_bits(columns[start : start + step]) + column_keys)
-        keys[start : start + step] = hashed.sum(axis=1, dtype=np.uint64)
+        rows = slice(start, start + step)
+        hashed = splitmix64(_bits(columns[rows]) + column_keys)
+        keys[rows] = hashed.sum(axis=1, dtype=np.uint64)
     return keys
 
 

@@ -106,10 +106,12 @@ class Scaling:
             return cls._of_dense(table)
         if not _are_counts(table.values):
             return cls._of_sparse(table)
+
         if weighting == "counts":
             largest = np.abs(table.values.data.astype(np.float64)).max(initial=0.0)
             limit = min(_LIMIT_FACTOR * largest, _NO_LIMIT)
             return cls(np.empty(0), np.ones(1), limit=np.array([limit]))
+
         n_with = np.bincount(table.values.indices, minlength=table.n_columns)
         return cls.of_counts(table.n_rows, n_with, table.names, weighting)
 
@@ -118,6 +120,8 @@ class Scaling:
         """One factor for all values, so that the root mean square over all cells is 1."""
         sizes = np.abs(table.values.data.astype(np.float64))
         largest = sizes.max(initial=0.0)
+
+        # Squares of values divided by a power of two: none overflows.
         power = overflow_safe_scale(largest)
         mean_square = float(np.square(sizes / power).sum()) / (table.n_rows * table.n_columns)
         scale = mean_square**-0.5 / power if mean_square > 0 else 1.0
@@ -138,6 +142,7 @@ class Scaling:
         square = sum(_total(np.square(block / power - mean)) for block in _blocks(values))
         shift = mean * power
         deviation = np.sqrt(square / n_known) * power
+
         # A column that varies by rounding alone is constant.
         varies = deviation > np.maximum(1e-12 * np.abs(shift), 1.0 / _MAX_SCALE)
 
@@ -196,6 +201,7 @@ class Scaling:
         """
         if weighting == "log-counts":
             return cls(np.empty(0), np.ones(len(n_with)), True, unit_length=True)
+
         scale = 1.0 + np.log((1.0 + n_rows) / (1.0 + n_with))
         if names:
             stops = stop_words_of("english")
@@ -274,9 +280,10 @@ class Scaling:
 
         # A column that was constant in training has limit 0: it says nothing about units.
         is_beyond &= limit > 0
-        columns = np.unique(
-            scaled.indices[is_beyond] if sp.issparse(scaled) else np.nonzero(is_beyond)[1]
-        )
+        if sp.issparse(scaled):
+            columns = np.unique(scaled.indices[is_beyond])
+        else:
+            columns = np.flatnonzero(is_beyond.any(axis=0))
         if columns.size:
             warnings.warn(
                 f"values of {listed((names[j] for j in columns), 3)} are more than {_LIMIT_FACTOR:g} times as far "
@@ -286,25 +293,32 @@ class Scaling:
 
     def _of_rows(self, block: Floats) -> Floats:
         """Scale dense rows (n, V)."""
-        if not self.counts:
-            if self.centres and np.abs(self.shift).max() > 1e300:  # a difference could overflow
-                return np.asarray(block * self.scale - self.shift * self.scale)
-            return np.asarray((block - self.shift if self.centres else block) * self.scale)
-        weighted = _damped(np.nan_to_num(block)) * self.scale
-        counts = weighted[:, : self.n_counts]
-        counts *= self._factors(np.square(counts).sum(axis=1))[:, None]
-        return np.asarray(weighted)
+        if self.counts:
+            weighted = np.asarray(_damped(np.nan_to_num(block)) * self.scale)
+            counts = weighted[:, : self.n_counts]
+            counts *= self._factors(np.square(counts).sum(axis=1))[:, None]
+            return weighted
+
+        if not self.centres:
+            return np.asarray(block * self.scale)
+        if np.abs(self.shift).max() > 1e300:  # a difference could overflow
+            return np.asarray(block * self.scale - self.shift * self.scale)
+        return np.asarray((block - self.shift) * self.scale)
 
     def _of_row_entries(self, values: Any) -> npt.NDArray[np.float32]:
         """Scale the stored entries of sparse rows."""
         if not self.counts:
             with np.errstate(over="ignore"):
                 return np.asarray(values.data * self.scale[0], np.float32)
-        weighted = _damped(values.data.astype(np.float64)) * self.scale[values.indices]
-        row = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))
+
+        weighted = _damped(values.data.astype(np.float64)) * self.scale[values.indices]  # (nnz,)
+
+        # Rows of counts get their length; columns beside them count nothing, and are not changed.
+        n_rows = values.shape[0]
+        row = np.repeat(np.arange(n_rows), np.diff(values.indptr))
         is_count = values.indices < self.n_counts
-        sizes = np.where(is_count, np.square(weighted), 0.0)
-        squares = np.bincount(row, sizes, values.shape[0]).astype(np.float64)
+        terms = np.where(is_count, np.square(weighted), 0.0)
+        squares = np.bincount(row, terms, n_rows).astype(np.float64)  # (N,)
         factors = np.where(is_count, self._factors(squares)[row], 1.0)
         return np.asarray(weighted * factors, np.float32)
 
@@ -344,6 +358,7 @@ def unit_rows(rows: Any) -> Any:
     if not sp.issparse(rows):
         length = np.linalg.norm(rows, axis=-1, keepdims=True)
         return rows / np.where(length > 0, length, 1)
+
     length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
     length[length == 0] = 1
     scaled = copy(rows)  # shares the indices
@@ -387,10 +402,11 @@ def _are_counts(values: Any) -> bool:
 
 def _reach(values: Any, shift: Any = 0.0, scale: Any = 1.0) -> Floats:
     """Largest size of each column's scaled values, missing ones left out: (V,)."""
-    sizes = [
-        np.nan_to_num(np.abs((block - shift) * scale)).max(axis=0) for block in _blocks(values)
-    ]
-    return np.asarray(np.max(sizes, axis=0), np.float64)
+    largest = []
+    for block in _blocks(values):
+        sizes = np.nan_to_num(np.abs((block - shift) * scale))
+        largest.append(sizes.max(axis=0))
+    return np.asarray(np.max(largest, axis=0), np.float64)
 
 
 def _total(block: Floats) -> Any:

@@ -293,11 +293,16 @@ class Table:
         return Table(self.values[selected], self.names, self.levels, self.named)
 
     def __repr__(self) -> str:
-        rows = f"{self.n_rows} rows × {self.n_columns} columns"
-        kind = f"sparse {self.values.dtype}, nnz {self.values.nnz}" if self.is_sparse else ""
+        parts = [f"{self.n_rows} rows × {self.n_columns} columns"]
+        if self.is_sparse:
+            parts += [f"sparse {self.values.dtype}", f"nnz {self.values.nnz}"]
+        else:
+            parts.append(f"dense {self.values.dtype}")
+
         n_categories = sum(levels is not None for levels in self.levels)
-        categories = f", {n_categories} of categories" if n_categories else ""
-        return f"Table({rows}, {kind or f'dense {self.values.dtype}'}{categories})"
+        if n_categories:
+            parts.append(f"{n_categories} of categories")
+        return f"Table({', '.join(parts)})"
 
     __eq__ = equal_fields
     __hash__ = None  # type: ignore[assignment]  # holds arrays, so it is not hashable
@@ -330,10 +335,12 @@ def _dense_values(data: Any, label: Labeller) -> npt.NDArray[Any]:
     """Return the caller's array-like as a 2-D array of numbers."""
     if isinstance(data, np.ma.MaskedArray) and data.mask.any():
         data = np.ma.filled(data.astype(np.float64), np.nan)
+
     try:
         array = np.asarray(data)
     except ValueError as error:
         raise DataError(f"the rows cannot be made into one table: {error}") from error
+
     if array.ndim < 2:
         raise DataError(f"Expected a 2-D array, got a {array.ndim}-D array instead. {RESHAPE}")
     if array.ndim > 2:
@@ -407,11 +414,11 @@ def _refuse_non_finite(values: Any, label: Labeller) -> None:
     bad = np.isinf(data) if is_dense else ~np.isfinite(data)
     columns = np.nonzero(bad)[1] if is_dense else values.indices[bad]
     if columns.size:
-        j = int(columns.min())
         counts = np.bincount(columns)
+        j = int(columns.min())
         what = count_of(int(counts[j]), "infinite value" if is_dense else "NaN or infinite value")
-        others = int(np.count_nonzero(counts)) - 1
-        more = f" ({count_of(others, 'other column')} too)" if others else ""
+        n_others = int(np.count_nonzero(counts)) - 1
+        more = f" ({count_of(n_others, 'other column')} too)" if n_others else ""
         raise DataError(
             f"{label(j)} has {what}{more}: correct these or drop the rows or columns that hold them"
         )
@@ -458,31 +465,46 @@ def canonical_csr(matrix: Any) -> Any:
 def _checked_csr(matrix: Any) -> Any:
     """Return a new csr_array of any matrix after checking its index arrays."""
     if matrix.format in _COMPRESSED:
-        indices = np.asarray(matrix.indices)
-        indptr = np.asarray(matrix.indptr)
-        if not {indices.dtype.kind, indptr.dtype.kind} <= {"i", "u"}:
-            raise ValueError(f"the index arrays are of {indices.dtype} and {indptr.dtype}")
-        if (indptr[1:] < indptr[:-1]).any():  # scipy looks at differences, which may overflow
-            raise ValueError("indptr must not decrease")
-        checked = _COMPRESSED[matrix.format]((matrix.data, indices, indptr), shape=matrix.shape)
-        checked.check_format(full_check=True)
+        csr = _checked_compressed(matrix).tocsr()
     else:
-        if matrix.format == "dia":
-            # scipy trusts the offsets: it would read past the end of the data
-            offsets = np.asarray(matrix.offsets)
-            is_inside = (offsets > -matrix.shape[0]) & (offsets < matrix.shape[1])
-            diagonals = (matrix.data[is_inside], offsets[is_inside].astype(np.int32))
-            matrix = sp.dia_array(diagonals, shape=matrix.shape)
-        elif matrix.format == "lil" and [*map(len, matrix.rows)] != [*map(len, matrix.data)]:
-            raise ValueError("rows and data have different lengths")
-        coo = matrix.tocoo()
-        checked = sp.coo_array((coo.data, (coo.row, coo.col)), shape=matrix.shape)  # checks too
+        csr = _checked_coordinates(matrix).tocsr()
 
-    csr = checked.tocsr()
     index_type = np.int32 if csr.nnz <= MAX_COLUMNS else np.int64
     csr.indices = csr.indices.astype(index_type, copy=False)
     csr.indptr = csr.indptr.astype(index_type, copy=False)
     return csr
+
+
+def _checked_compressed(matrix: Any) -> Any:
+    """Return a csr, csc or bsr array of the same format after checking its index arrays."""
+    indices = np.asarray(matrix.indices)
+    indptr = np.asarray(matrix.indptr)
+    if not {indices.dtype.kind, indptr.dtype.kind} <= {"i", "u"}:
+        raise ValueError(f"the index arrays are of {indices.dtype} and {indptr.dtype}")
+    if (indptr[1:] < indptr[:-1]).any():  # scipy looks at differences, which may overflow
+        raise ValueError("indptr must not decrease")
+
+    checked = _COMPRESSED[matrix.format]((matrix.data, indices, indptr), shape=matrix.shape)
+    checked.check_format(full_check=True)
+    return checked
+
+
+def _checked_coordinates(matrix: Any) -> Any:
+    """Return a matrix of any other format as a coo_array, which scipy checks."""
+    if matrix.format == "dia":
+        # scipy trusts the offsets: it would read past the end of the data
+        offsets = np.asarray(matrix.offsets)
+        is_inside = (offsets > -matrix.shape[0]) & (offsets < matrix.shape[1])
+        diagonals = (matrix.data[is_inside], offsets[is_inside].astype(np.int32))
+        matrix = sp.dia_array(diagonals, shape=matrix.shape)
+    elif matrix.format == "lil":
+        n_columns = [len(columns) for columns in matrix.rows]
+        n_values = [len(values) for values in matrix.data]
+        if n_columns != n_values:
+            raise ValueError("rows and data have different lengths")
+
+    coo = matrix.tocoo()
+    return sp.coo_array((coo.data, (coo.row, coo.col)), shape=matrix.shape)
 
 
 def is_canonical(matrix: Any) -> bool:
@@ -638,6 +660,7 @@ def _numbers_or_codes(series: Any, label: str) -> tuple[npt.NDArray[Any], Levels
     are_texts = is_category or all(isinstance(value, str) for value in present)
     if present.empty or not are_texts:  # without a text nothing shows that they are categories
         return _numbers_of_objects(cells.to_numpy().reshape(-1, 1), lambda _: label)[:, 0], None
+
     codes, levels = pd.factorize(cells.map(str, na_action="ignore"), sort=True)
     _refuse_surrogates(levels, label)
     return np.where(codes < 0, np.nan, codes), tuple(levels)

@@ -78,9 +78,13 @@ class TrainingLabels:
             used = {ids[0] for ids in self.classes}
             return [chosen for chosen in [*self.ids, "none"] if chosen in used]
 
-        single = [set(ids) for ids, w in zip(self.classes, self.weights, strict=True) if w == 1]
-        used = {chosen for ids in self.classes for chosen in ids}
-        return [i for i in self.ids if i in used and any(i not in ids for ids in single)]
+        used = set()
+        lacking = set()  # classes that a text has not that was labelled itself
+        for ids, weight in zip(self.classes, self.weights, strict=True):
+            used.update(ids)
+            if weight == 1:
+                lacking.update(set(self.ids).difference(ids))
+        return [chosen for chosen in self.ids if chosen in used and chosen in lacking]
 
     @property
     def can_be_fitted(self) -> bool:
@@ -97,8 +101,9 @@ class TrainingLabels:
         y = np.full((n_texts, len(self.model_ids)), np.nan)
         for text, ids, weight in zip(self.texts, self.classes, self.weights, strict=True):
             has = np.array([chosen in ids for chosen in self.model_ids], np.float64)
-            # A topic says which class its texts have, and nothing about the others.
-            y[text] = has if weight == 1 else np.where(has == 1, 1.0, np.nan)
+            if weight < 1:  # a topic says which class its texts have, and nothing about the others
+                has[has == 0] = np.nan
+            y[text] = has
 
         return y if len(self.model_ids) > 1 else y[:, 0]
 
@@ -187,9 +192,7 @@ class Learner:
         """Probability of each class of `model_ids`: (n, C)."""
         shares = np.asarray(model.predict_proba(rows), np.float32)
         if labels.several:
-            is_one_class = (
-                len(labels.model_ids) == 1
-            )  # then the first column says no, the second yes
+            is_one_class = len(labels.model_ids) == 1  # then the columns say no and yes
             return shares[:, 1:] if is_one_class else shares
 
         column = {chosen: k for k, chosen in enumerate(model.classes_.tolist())}
