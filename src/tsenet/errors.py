@@ -23,6 +23,8 @@ __all__ = [
     "TooLargeError",
 ]
 
+_MAX_QUOTED = 60  # characters of a name or a cell in a message
+
 
 class TSENetError(Exception):
     """Base class of the exceptions that tsenet raises.
@@ -171,12 +173,15 @@ def import_optional(module: str, why: str) -> Any:
 # ---- messages
 
 
-def quoted(value: object, most: int = 60) -> str:
-    """Write a name or a cell for a message: its repr, cut after `most` characters."""
+def quoted(value: object) -> str:
+    """Write a name or a cell for a message: its repr, cut after 60 characters."""
     if isinstance(value, str):
-        return repr(value if len(value) <= most else f"{value[:most]}…")
-    shown = repr(value)
-    return shown if len(shown) <= most else f"{shown[:most]}…"
+        return repr(_cut(value))
+    return _cut(repr(value))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}…"
 
 
 def listed(values: Iterable[object], most: int = 10) -> str:

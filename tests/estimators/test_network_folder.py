@@ -14,7 +14,6 @@ import tsenet
 from tsenet import Table, TSENetClassifier, TSENetRegressor
 from tsenet.data.shards import ShardFolder, write_shards
 from tsenet.errors import DataError
-from tsenet.training import folder
 
 N_ROWS, N_WORDS = 600, 24
 NAMES = [f"w{j}" for j in range(N_WORDS)]
@@ -37,12 +36,6 @@ LABELS: dict[str, list[Any]] = {
     "second": (SUBJECT == 1).astype(int).tolist(),
     "size": (10.0 * SUBJECT + 0.5).tolist(),
 }
-
-
-@pytest.fixture(autouse=True)
-def small_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An epoch fills the buffer several times."""
-    monkeypatch.setattr(folder, "_BUFFER_ROWS", 150)
 
 
 @pytest.fixture(scope="module")

@@ -30,9 +30,9 @@ def wiring(n_inputs: int = N_COLUMNS, names: tuple[str, ...] | None = None) -> W
     return Wiring(made.layers, (inputs, *latents), "random")
 
 
-def counts_as_read(X: sp.csr_array) -> Floats:
-    """Counts as a network reads them, up to one factor: tf-idf."""
-    weighted: Floats = TfidfTransformer(sublinear_tf=True).fit_transform(X).toarray()
+def counts_as_read(X: sp.csr_array, training: sp.csr_array) -> Floats:
+    """Counts as a network that was fitted to others reads them, up to one factor: tf-idf."""
+    weighted: Floats = TfidfTransformer(sublinear_tf=True).fit(training).transform(X).toarray()
     return weighted
 
 

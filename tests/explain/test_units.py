@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 
@@ -107,16 +108,19 @@ class TestNames:
 
 
 class TestFeatures:
-    @pytest.mark.parametrize("batch_size", [7, 1024])
-    @pytest.mark.parametrize("kind", ["dense", "sparse"])
-    def test_correlations_are_numpys(
-        self, kind: str, batch_size: int, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("tsenet.explain.units._BATCH_ROWS", batch_size)
-        X = dense_rows() if kind == "dense" else sparse_rows()
-        model = fitted(rows=X)
+    @pytest.mark.parametrize("n_tables", [1, 20])  # of 120 rows: one batch, and three
+    def test_correlations_are_numpys(self, n_tables: int) -> None:
+        model = fitted(rows=dense_rows())
+        X = np.concatenate([dense_rows(seed) for seed in range(n_tables)])
         found = describe_units(model, X, n_features=12)
-        expected = by_numpy(model.transform(X), counts_as_read(X) if kind == "sparse" else X)
+        np.testing.assert_allclose(correlations(found), by_numpy(model.transform(X), X), atol=3e-6)
+
+    @pytest.mark.parametrize("n_tables", [1, 20])
+    def test_correlations_of_counts_are_numpys(self, n_tables: int) -> None:
+        model = fitted(rows=sparse_rows())
+        X = sp.vstack([sparse_rows(seed) for seed in range(n_tables)], format="csr")
+        found = describe_units(model, X, n_features=12)
+        expected = by_numpy(model.transform(X), counts_as_read(X, sparse_rows()))
         np.testing.assert_allclose(correlations(found), expected, atol=3e-6)
 
     def test_categories_are_seen_one_by_one(self) -> None:
@@ -149,9 +153,8 @@ class TestFeatures:
 
 
 class TestActivity:
-    def test_mean_share_and_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("tsenet.explain.units._BATCH_ROWS", 33)
-        X = dense_rows()
+    def test_mean_share_and_rows(self) -> None:
+        X = np.concatenate([dense_rows(seed) for seed in range(20)])  # three batches
         model = fitted()
         active = model.transform(X)
         found = describe_units(model, X, n_rows=4)

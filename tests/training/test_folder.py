@@ -13,7 +13,6 @@ from tsenet.data.shards import write_shards
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.progress import Progress
-from tsenet.training import folder
 from tsenet.training.folder import FolderRows
 
 N_ROWS, N_WORDS = 300, 12
@@ -25,7 +24,11 @@ TARGETS[40:60] = -1  # two row groups of ten without any label
 
 
 def rows_of(
-    path: Path, rows_per_shard: int = 10, targets: Any = TARGETS, weights: Any = None
+    path: Path,
+    rows_per_shard: int = 10,
+    targets: Any = TARGETS,
+    weights: Any = None,
+    **options: Any,
 ) -> FolderRows:
     shards = write_shards(
         path,
@@ -33,7 +36,7 @@ def rows_of(
         names=[f"w{j}" for j in range(N_WORDS)],
         rows_per_shard=rows_per_shard,
     )
-    return FolderRows(shards, targets, weights, 0, Progress())
+    return FolderRows(shards, targets, weights, 0, Progress(), **options)
 
 
 def key(values: Any) -> bytes:
@@ -44,11 +47,8 @@ def keys(values: Any) -> list[bytes]:
     return [key(values[[i]]) for i in range(values.shape[0])]
 
 
-def test_an_epoch_has_every_training_row_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(folder, "_BUFFER_ROWS", 35)
-    rows = rows_of(tmp_path / "shards")
+def test_an_epoch_has_every_training_row_once(tmp_path: Path) -> None:
+    rows = rows_of(tmp_path / "shards", buffer_rows=35)
     assert rows.validation is not None
     n_held = rows.validation.rows.size
     assert 10 < n_held < 60

@@ -100,10 +100,9 @@ def _read_shards(
 ) -> Iterator[tuple[Table, dict[str, Any]]]:
     """Yield the rows and keys of a folder of shards, a shard at a time; words are matched by name."""
     from tsenet.data import open_shards
-    from tsenet.estimators.base import shards_of
 
     folder = open_shards(data)
-    for shard, table in shards_of(folder, fitted.binary_rule_.names_in):
+    for shard, table in folder.tables(fitted.binary_rule_.names_in):
         yield table, folder.read_labels(shard, [] if id_column is None else [id_column])
 
 

@@ -354,6 +354,19 @@ def is_outside_memory(X: Any) -> bool:
     return isinstance(X, os.PathLike | ShardFolder) or is_collection(X)
 
 
+def folder_of(blocks: Blocks) -> ShardFolder:
+    """The folder that holds rows outside memory."""
+    assert blocks.folder is not None
+    return blocks.folder
+
+
+def tables_of(X: Any, words: Sequence[str]) -> Iterator[Table]:
+    """Rows outside memory, a shard at a time, with the columns ``words`` of a model, matched by name."""
+    with in_blocks(X) as blocks:
+        for _, table in folder_of(blocks).tables(words):
+            yield table
+
+
 def learn_rule(blocks: Blocks) -> BinaryRule:
     """How the columns become binary variables; the words of a folder are on where they occur."""
     columns = blocks.columns

@@ -186,6 +186,43 @@ class ShardFolder:
         """
         return Table(counts, self.names, (None,) * self.n_columns, self.named)
 
+    def tables(self, words: Sequence[str]) -> Iterator[tuple[Shard, Table]]:
+        """Read each shard as a table with the columns of a model, which are matched by name; others are left out.
+
+        Parameters
+        ----------
+        words : sequence of str
+            The columns of the model; those that the folder lacks are 0.
+
+        Raises
+        ------
+        DataError
+            If the folder has none of the words.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from tsenet.data import write_shards
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     stored = write_shards(folder, [[1, 2], [3, 4]], names=["cat", "dog"])
+        ...     [table.values.toarray().tolist() for _, table in stored.tables(["dog", "fox"])]
+        [[[2, 0], [4, 0]]]
+        """
+        column = {word: j for j, word in enumerate(words)}
+        places = [(j, column[word]) for j, word in enumerate(self.names) if word in column]
+        if not places:
+            raise DataError(f"{self.path} has none of the {len(words)} words of the model")
+
+        # Row by row, the products with this matrix are the counts of the model's words.
+        here, there = zip(*places, strict=True)
+        ones = np.ones(len(places), np.int32)
+        to_model = sp.csr_array((ones, (here, there)), shape=(self.n_columns, len(words)))
+        for shard in self.shards:
+            table = self.read(shard)
+            if self.names != tuple(words):
+                table = Table.of(table.values @ to_model, words)
+            yield shard, table
+
     def read_labels(self, shard: Shard, labels: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
         """Read label columns of one shard.
 

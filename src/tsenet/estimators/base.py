@@ -1,14 +1,13 @@
-"""What all estimators share: limits of parameters, columns, rows outside memory, files."""
+"""What all estimators share: limits of parameters, columns, files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import (
     Interval,
@@ -18,9 +17,7 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tsenet.data.blocks import Blocks, in_blocks
 from tsenet.data.mixed import split_frame
-from tsenet.data.shards import Shard, ShardFolder
 from tsenet.data.table import Table
 from tsenet.data.text import are_texts, as_counts, vectorizer_fields, vectorizer_of_fields
 from tsenet.errors import DataError
@@ -96,45 +93,6 @@ def check_columns(estimator: Any, table: Table) -> None:
                 "X.reindex(columns=model.feature_names_in_)"
             )
         raise DataError(f"{str(error).strip()}{remedy}") from error
-
-
-# ---- rows outside memory
-
-
-def folder_of(blocks: Blocks) -> ShardFolder:
-    """The folder that holds rows outside memory."""
-    assert blocks.folder is not None
-    return blocks.folder
-
-
-def tables_of(X: Any, names: Sequence[str]) -> Iterator[Table]:
-    """The rows with the columns ``names``, a shard at a time; words are matched by name."""
-    with in_blocks(X) as blocks:
-        for _, table in shards_of(folder_of(blocks), names):
-            yield table
-
-
-def shards_of(folder: ShardFolder, words: Sequence[str]) -> Iterator[tuple[Shard, Table]]:
-    """Each shard of a folder, and its documents with the model's columns; words are matched by name.
-
-    Raises
-    ------
-    DataError
-        If the folder has none of the model's words.
-    """
-    column = {word: j for j, word in enumerate(words)}
-    known = [(j, column[word]) for j, word in enumerate(folder.names) if word in column]
-    if not known:
-        raise DataError(f"{folder.path} has none of the {len(words)} words of the model")
-    of_model = sp.csr_array(
-        (np.ones(len(known), np.int32), tuple(zip(*known, strict=True))),
-        shape=(folder.n_columns, len(words)),
-    )
-    for shard in folder.shards:
-        table = folder.read(shard)
-        if folder.names != tuple(words):
-            table = Table.of(table.values @ of_model, words)
-        yield shard, table
 
 
 # ---- estimators

@@ -188,13 +188,16 @@ class TSENetClassifier(ClassifierMixin, TSENetEstimator):
         """
         if not isinstance(n, Integral) or n < 1:
             raise ValueError(f"n must be a whole number from 1 on, not {n!r}")
+
         shares = self.predict_proba(X)
         if isinstance(self.targets_, MultilabelTargets):
             doubt = (1.0 - np.abs(2.0 * shares - 1.0)).mean(axis=1)
         else:
             second, first = np.sort(shares, axis=1)[:, -2:].T
             doubt = 1.0 - (first - second)
-        return _typical_rows([part.values for part in self.network_inputs(X)], doubt, int(n))
+
+        rows = [part.values for part in self.network_inputs(X)]
+        return _typical_rows(rows, doubt, int(n))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -210,17 +213,26 @@ def _typical_rows(parts: list[Any], importance: NDArray[np.float64], n: int) -> 
 
     if importance.size <= n:
         return np.argsort(-importance, kind="stable")
-    rows = (
-        np.concatenate(parts) if isinstance(parts[0], np.ndarray) else vstack(parts, format="csr")
-    )
+
+    # Similar rows are close to each other along the leading singular directions.
+    rows: Any
+    if isinstance(parts[0], np.ndarray):
+        rows = np.concatenate(parts)
+    else:
+        rows = vstack(parts, format="csr")
     u, size, _ = randomized_svd(rows, min(_DIRECTIONS, *rows.shape), random_state=0)
-    directions = unit_rows(u * size)
+    directions = unit_rows(u * size)  # (N, K)
+
     weight = np.where(directions.any(axis=1), importance, 0.0) + 1e-9  # empty rows say nothing
-    found = KMeans(n, n_init=1, random_state=0).fit(directions, sample_weight=weight)
-    distance = found.transform(directions)  # (N, n)
-    distance[found.labels_[:, None] != np.arange(n)] = np.inf
-    first = np.argsort(-np.bincount(found.labels_, weight, n), kind="stable")
-    return np.asarray(distance.argmin(axis=0)[first])
+    clusters = KMeans(n, n_init=1, random_state=0).fit(directions, sample_weight=weight)
+
+    # The row closest to each centre; the clusters of most weight come first.
+    distance = clusters.transform(directions)  # (N, n)
+    is_outside = clusters.labels_[:, None] != np.arange(n)
+    distance[is_outside] = np.inf
+    middle = distance.argmin(axis=0)  # (n,)
+    total = np.bincount(clusters.labels_, weight, n)
+    return np.asarray(middle[np.argsort(-total, kind="stable")])
 
 
 def _are_texts(values: NDArray[Any]) -> bool:

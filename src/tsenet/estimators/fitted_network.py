@@ -13,13 +13,13 @@ from scipy.sparse import issparse
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tsenet.data.blocks import is_outside_memory
+from tsenet.data.blocks import is_outside_memory, tables_of
 from tsenet.data.mixed import MixedReader
 from tsenet.data.table import Table
 from tsenet.data.text import as_counts
 from tsenet.errors import DataError, need_torch
 from tsenet.estimators import network_parts
-from tsenet.estimators.base import TableEstimator, check_columns, tables_of
+from tsenet.estimators.base import TableEstimator, check_columns
 from tsenet.estimators.checked_rows import checked_embeddings
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.inputs import Inputs
@@ -140,8 +140,9 @@ class FittedNetwork(TransformerMixin, TableEstimator):
 
             if self._importance_rows is None:
                 raise AttributeError("the model was read from a file that has no importances")
-            rows, rule = self._importance_rows, self.binary_rule_
-            self._importances = column_importances(self._predictor, rows, rule)
+            self._importances = column_importances(
+                self._predictor, self._importance_rows, self.binary_rule_
+            )
         return self._importances
 
     @property
@@ -195,7 +196,8 @@ class FittedNetwork(TransformerMixin, TableEstimator):
         """A pickle holds the importances, and not the rows that they are computed from."""
         state: dict[str, Any] = dict(super().__getstate__())
         if state.get("_importance_rows") is not None:
-            state["_importances"], state["_importance_rows"] = self.feature_importances_, None
+            state["_importances"] = self.feature_importances_
+            state["_importance_rows"] = None
         return state
 
     def to_onnx(self, path: str | os.PathLike[str]) -> None:

@@ -13,7 +13,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tsenet._system.seeds import seed_sequence
-from tsenet.data.blocks import in_blocks, is_outside_memory
+from tsenet.data.blocks import folder_of, in_blocks, is_outside_memory
 from tsenet.data.mixed import MixedReader, split_frame
 from tsenet.data.order import canonical_order, duplicate_groups, repeats_of
 from tsenet.data.scaling import Scaling, Weighting
@@ -26,7 +26,6 @@ from tsenet.estimators.base import (
     THREADS,
     TREE_CONSTRAINTS,
     check_columns,
-    folder_of,
     keep_columns,
 )
 from tsenet.estimators.checked_rows import (

@@ -138,6 +138,7 @@ def fill(model: Any, meta: dict[str, Any], arrays: Arrays) -> None:
     model._importances = arrays["importances"]
     if model._importances.shape != (rule.n_columns_in,):
         raise ValueError(f"there must be one importance for each of {rule.n_columns_in} columns")
+
     of_embeddings = arrays_under("embeddings", arrays)
     if of_embeddings:
         model._of_embeddings = _read_linear(of_embeddings, model.targets_.loss.n_outputs)
@@ -158,6 +159,7 @@ def read_network(meta: dict[str, Any], arrays: Arrays) -> tuple[BinaryRule, Targ
     n_stored = sum(array.size for array in stored.values())
     if "n_labels" in meta["target"] and meta["target"]["n_labels"] > n_stored:
         raise ValueError(f"there are no weights for {meta['target']['n_labels']} labels")
+
     targets = targets_from_parts(meta["target"], arrays_under("target", arrays))
 
     inputs, *latents = meta["wiring"]["names"]
@@ -165,6 +167,7 @@ def read_network(meta: dict[str, Any], arrays: Arrays) -> tuple[BinaryRule, Targ
     n_bits = 8 * sum(array.nbytes for array in arrays.values())
     if not 0 <= n_inputs <= n_bits:
         raise ValueError(f"{n_inputs:,} inputs, but {n_bits:,} bits in all")
+
     rule = BinaryRule.from_dict(meta["rule"], n_inputs)
     fields = {**meta["wiring"], "names": [_names_or(inputs, rule.names), *latents]}
     wiring = Wiring.from_parts(fields, arrays_under("wiring", arrays))
@@ -179,7 +182,7 @@ def read_network(meta: dict[str, Any], arrays: Arrays) -> tuple[BinaryRule, Targ
 
 
 def stored_weights(weights: Arrays) -> Arrays:
-    """The file form of the parameters of a network, by name."""
+    """The file form of the parameters of a network, by name: those that are mostly zeros without them."""
     arrays: Arrays = {}
     n_values = {name: int(np.count_nonzero(array)) for name, array in weights.items()}
     n_weights = sum(array.size for array in weights.values())
@@ -241,22 +244,26 @@ def _words(rule: BinaryRule, mixed: MixedReader | None) -> Sequence[str]:
 
 
 def _read_scaling(arrays: Arrays, meta: dict[str, Any], n_steps: int, rule: BinaryRule) -> Scaling:
-    counts, unit_length = bool(meta["counts"]), bool(meta["unit_length"])
-    shift, scale, limit = (arrays[f"scaling.{name}"] for name in ("shift", "scale", "limit"))
+    """How a file says that columns are scaled."""
+    counts = bool(meta["counts"])
+    unit_length = bool(meta["unit_length"])
+    shift = arrays["scaling.shift"]
+    scale = arrays["scaling.scale"]
+    limit = arrays["scaling.limit"]
     n_columns = rule.n_columns_in
-    if (
-        (shift.shape, scale.shape, counts)
-        not in (
-            ((0,), (1,), False),
-            ((n_columns,), (n_columns,), False),
-            ((0,), (n_columns,), True),
-        )
-        or limit.shape != ((0,) if counts else scale.shape)
-        or (unit_length and not counts)
-        or any(a.dtype != np.float64 or not np.isfinite(a).all() for a in (shift, scale, limit))
-        or (scale < 0).any()
-        or (limit < 0).any()
-    ):
+
+    # One factor for all values; mean and deviation of each column; the weights of words.
+    kinds = [
+        ((0,), (1,), False),
+        ((n_columns,), (n_columns,), False),
+        ((0,), (n_columns,), True),
+    ]
+    fits = (shift.shape, scale.shape, counts) in kinds
+    fits &= limit.shape == ((0,) if counts else scale.shape)
+    fits &= counts or not unit_length
+    for array in (shift, scale, limit):
+        fits &= array.dtype == np.float64 and bool(np.isfinite(array).all())
+    if not fits or (scale < 0).any() or (limit < 0).any():
         raise ValueError(f"the scaling does not fit the {n_columns} columns")
 
     categories = [j for j, levels in enumerate(rule.levels) if levels is not None]

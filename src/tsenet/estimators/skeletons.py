@@ -208,7 +208,8 @@ def joined(
     for tree, number in ((words, of_words), (groups, of_groups)):
         has_parent = tree.parent >= 0
         parent[number[has_parent]] = number[tree.parent[has_parent]]
-        level[number], cpt[number] = tree.level, tree.cpt
+        level[number] = tree.level
+        cpt[number] = tree.cpt
 
     alone = of_groups[n_beside:]  # links between groups are no part of a level below the top
     parent[alone] = -1

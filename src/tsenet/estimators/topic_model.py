@@ -19,12 +19,12 @@ from sklearn.utils.validation import check_is_fitted
 from tsenet._system.seeds import seed_sequence
 from tsenet._system.threads import blas_threads
 from tsenet.data.binary import BinaryRows, BinaryRule
-from tsenet.data.blocks import in_blocks, is_outside_memory
+from tsenet.data.blocks import folder_of, in_blocks, is_outside_memory
 from tsenet.data.cells import Cells, Floats
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.estimators import topic_parts
-from tsenet.estimators.base import POSITIVE, folder_of
+from tsenet.estimators.base import POSITIVE
 from tsenet.estimators.checked_rows import checked_embeddings
 from tsenet.estimators.topic_edits import TopicEdits
 from tsenet.estimators.topic_words import learn_words, phrases_in

@@ -14,10 +14,9 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from tsenet.data.binary import BinaryRows
-from tsenet.data.blocks import is_outside_memory
+from tsenet.data.blocks import is_outside_memory, tables_of
 from tsenet.data.text import are_texts
 from tsenet.errors import DataError
-from tsenet.estimators.base import tables_of
 from tsenet.estimators.shown_topics import LEAST, ShownTopics
 from tsenet.estimators.topic_words import split_words
 from tsenet.explain.bins import calendar_periods, round_step

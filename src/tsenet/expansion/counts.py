@@ -114,12 +114,16 @@ class LayerPair:
         n_z = np.where(has_parent, self.upper_on[self.parent], 0)
         n_hz = np.where(has_parent, tile.with_upper[:, self.parent], 0).astype(np.int64)
 
-        # Expected where the parent z is on: n_hz · n_xz / n_z; and the same where it is off.
-        with_z = tile.with_both - n_hz * self.parent_on / np.maximum(n_z, 1)
-        n_x0 = self.lower_on - self.parent_on
+        # Expected where the parent z is on: n_hz · n_xz / n_z.
+        expected = n_hz * self.parent_on / np.maximum(n_z, 1)
+        more_with_z = tile.with_both - expected
+
+        # The same where it is off.
         n_0 = self.n_rows - n_z
-        without_z = (tile.both - tile.with_both) - (n_h - n_hz) * n_x0 / np.maximum(n_0, 1)
-        return np.asarray(with_z + without_z)
+        n_x0 = self.lower_on - self.parent_on
+        expected = (n_h - n_hz) * n_x0 / np.maximum(n_0, 1)
+        more_without_z = (tile.both - tile.with_both) - expected
+        return np.asarray(more_with_z + more_without_z)
 
     def _information(
         self, unit: int, n_hx: Int32, with_both: Int32, with_upper: Int32
@@ -330,6 +334,7 @@ def _add(a: _LayerCounts, b: _LayerCounts) -> _LayerCounts:
         np.add(total.both, tile.both, out=total.both)
         np.add(total.with_both, tile.with_both, out=total.with_both)
         np.add(total.with_upper, tile.with_upper, out=total.with_upper)
+
     on = list(map(np.add, a.on, b.on))
     parent_on = list(map(np.add, a.parent_on, b.parent_on))
     return _LayerCounts(a.tiles, on, parent_on)
@@ -388,7 +393,9 @@ def _count_links(layers: Sequence[WiringLayer], completed: Sequence[_CompletedPa
             both = (pair.by_unit[first:last] @ pair.lower).toarray()  # (B, D)
             links = slice(layer.indptr[first], layer.indptr[last])
             counts.append(both[upper[links] - first, layer.indices[links]])
+
         together.append(np.concatenate(counts).astype(np.int64))
+
     return _LinkCounts(together, _units_on(completed))
 
 

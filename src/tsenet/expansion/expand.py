@@ -175,6 +175,7 @@ def wire_layer(
     else:
         added = np.empty((0, 2), np.int64)
 
+    # The links of the tree and the added ones, sorted by upper and lower unit.
     placed = np.flatnonzero(pair.parent >= 0)
     tree_links = np.stack([pair.parent[placed].astype(np.int64), placed], axis=1)
     upper, lower = np.concatenate([tree_links, added]).T  # (E,) each

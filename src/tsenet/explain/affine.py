@@ -48,13 +48,15 @@ class AffineNetwork:
     """
 
     def __init__(self, predictor: Predictor) -> None:
-        arrays = {name: array.astype(np.float64) for name, array in predictor.arrays.items()}
         self.topology = predictor.topology
         self.activation = predictor.activation
+
+        arrays = {name: array.astype(np.float64) for name, array in predictor.arrays.items()}
         self._predictor = Predictor(self.topology, arrays)
         self._matrices = {
             block.name: block.matrix(arrays[block.weight]) for block in self.topology.blocks
         }
+
         self.biases: list[Floats] = []
         for layer in range(1, self.topology.n_layers + 1):
             names = [block.bias for block in self.topology.blocks_into(layer)]
@@ -92,7 +94,6 @@ class AffineNetwork:
         rows: Pass,
         *,
         lowest: int = 0,
-        without: int | None = None,
     ) -> dict[int, Floats]:
         """Propagate the gradient of a quantity down along all paths.
 
@@ -106,8 +107,6 @@ class AffineNetwork:
             From :meth:`forward`, of B rows or of one.
         lowest : int
             The lowest layer to reach; 0 is the input.
-        without : int, optional
-            Only paths that do not pass through this layer.
 
         Returns
         -------
@@ -116,9 +115,8 @@ class AffineNetwork:
         widths = [rows.values[0].shape[1], *(bias.size for bias in self.biases)]
         gradients = {k: np.zeros((len(gradient), widths[k])) for k in range(lowest, layer)}
         gradients[layer] = gradient
+
         for k in range(layer, lowest, -1):
-            if k == without:
-                continue
             of_sums = gradients[k] * rows.slopes[k]  # (B, units)
             for block in self.topology.blocks_into(k):
                 if block.below >= lowest:
@@ -171,9 +169,12 @@ def column_importances(predictor: Predictor, inputs: Inputs, rule: BinaryRule) -
     directions = np.eye(rows.values[-1].shape[1])
     if len(directions) > 2:
         directions -= directions.mean(axis=0)
-    sizes = np.zeros(inputs.n_columns)
+
+    sizes = np.zeros(inputs.n_columns)  # Σ |gradient · input| over rows and outputs
     for gradient in network.output_gradients(rows, directions):
-        sizes += np.asarray(abs(values.multiply(gradient[0])).sum(axis=0)).ravel()
+        added = abs(values.multiply(gradient[0]))  # (B, D)
+        sizes += np.asarray(added.sum(axis=0)).ravel()
+
     of_column = np.bincount(rule.sources, sizes, rule.n_columns_in)
     return np.asarray(of_column / max(of_column.sum(), np.finfo(np.float64).tiny))
 

@@ -250,17 +250,21 @@ class _Hierarchy:
 
     @classmethod
     def of(cls, topics: Sequence[Topic], table: Table, n_words: int) -> _Hierarchy:
+        """Number the words and topics; words that are no column of the table are left out."""
         shown = list(every_topic(topics))
         column = {name: k for k, name in enumerate(table.names)}
-        words = [
-            [column[word.word] for word in topic.words[:n_words] if word.word in column]
-            for topic in shown
-        ]
+        words = []
+        for topic in shown:
+            names = [word.word for word in topic.words[:n_words]]
+            words.append([column[name] for name in names if name in column])
+
         above = {id(child): k for k, topic in enumerate(shown) for child in topic.children}
         parent = [above.get(id(topic), -1) for topic in shown]
+        level = [topic.level for topic in shown]
+
         documents = sp.csc_array(table.values != 0).astype(np.float64)
         word_share = np.asarray(documents.sum(axis=0)).ravel() / documents.shape[0]
-        return cls(words, [topic.level for topic in shown], parent, documents, word_share)
+        return cls(words, level, parent, documents, word_share)
 
     def of_level(self, level: int) -> list[int]:
         """The topics of a level."""

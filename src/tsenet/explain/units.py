@@ -464,13 +464,15 @@ def _effects(model: Any, table: Table, network: AffineNetwork) -> Floats:
     """Mean over rows of d output / d activation, (U, C), in units of a regressor's target."""
     n_rows = min(table.n_rows, _EFFECT_ROWS)
     sample = np.linspace(0, table.n_rows - 1, n_rows).round().astype(np.int64)
-    rows = network.forward(_inputs(model, table.take(sample)).values)
-    each_output = np.eye(rows.values[-1].shape[1])
-    columns = []
-    for gradients in network.output_gradients(rows, each_output, lowest=1):
+    inputs = _inputs(model, table.take(sample))
+    rows = network.forward(inputs.values)
+
+    n_outputs = rows.values[-1].shape[1]
+    of_outputs = []
+    for gradients in network.output_gradients(rows, np.eye(n_outputs), lowest=1):
         means = [gradients[k].mean(axis=0) for k in range(1, network.n_layers)]
-        columns.append(np.concatenate(means))  # (U,)
-    return np.asarray(np.stack(columns, axis=1) * model.targets_.output_scale)
+        of_outputs.append(np.concatenate(means))  # (U,)
+    return np.asarray(np.stack(of_outputs, axis=1) * model.targets_.output_scale)
 
 
 def _top_features(

@@ -234,6 +234,7 @@ def _structure_rows(
     stage = "rows of the structure sample"
     if n_sampled is None or n_sampled >= rows.n_rows:
         return pieces, pieces.take(stage=stage, progress=progress)
+
     logger.info("the groups are learned from %d rows", n_sampled)
     numbers = np.random.default_rng(seed).choice(rows.n_rows, n_sampled, replace=False)
     sample = rows.take(np.sort(numbers), stage=stage, progress=progress)
@@ -279,6 +280,7 @@ def _stack(
         )
         if learned is None:
             break
+
         layer, posteriors = learned
         if layers and layer.n_latents >= layers[-1].n_latents:
             break
@@ -318,18 +320,21 @@ def assemble(
     on = np.empty((n_nodes, 2))
     on[: sizes[0]] = ((counts + 0.5) / (n_rows + 1.0))[:, None]
     for k, layer in enumerate(layers):
-        lower = slice(starts[k], starts[k + 1])
-        upper = slice(starts[k + 1], starts[k + 2])
+        first = int(starts[k + 1])  # of the layer's latents
+        upper = slice(first, starts[k + 2])
         on[upper] = layer.prior[:, None]
+
         placed = np.flatnonzero(layer.latent_of >= 0)
-        parent[lower][placed] = layer.latent_of[placed] + starts[k + 1]
-        on[lower][placed] = layer.table[placed]
+        nodes = starts[k] + placed
+        parent[nodes] = first + layer.latent_of[placed]
+        on[nodes] = layer.table[placed]
 
     # The latents of the top level are linked to each other.
     if top is not None:
-        highest = slice(int(starts[-2]), n_nodes)
-        parent_within, on[highest] = link_latents(top, positive)
-        parent[highest] = np.where(parent_within >= 0, parent_within + starts[-2], -1)
+        first = int(starts[-2])
+        parent_within, rate = link_latents(top, positive)
+        parent[first:] = np.where(parent_within >= 0, first + parent_within, -1)
+        on[first:] = rate
 
     cpt = np.stack([1.0 - on, on], axis=2)  # (M, 2, 2)
     return parent, level, in_order(parent, level, cpt, positive)
@@ -344,11 +349,14 @@ def linked_states(
     """
     n_variables = layer.latent_of.size
     link, rate = link_latents(soft, positive)
+
     parent_of_variable = np.where(layer.latent_of >= 0, layer.latent_of + n_variables, -1)
     parent_of_latent = np.where(link >= 0, link + n_variables, -1)
-    on = np.concatenate([layer.table, rate])
+    parent = np.concatenate([parent_of_variable, parent_of_latent])  # (M,)
+    on = np.concatenate([layer.table, rate])  # (M, 2)
     cpt = np.stack([1.0 - on, on], axis=2)
-    model = Inference.of(np.concatenate([parent_of_variable, parent_of_latent]), cpt, n_variables)
+
+    model = Inference.of(parent, cpt, n_variables)
     return model.likelier_states(rows, workers)
 
 
@@ -368,7 +376,9 @@ def link_latents(
     # P(Y=1 | parent off) and P(Y=1 | parent on); of a root, P(Y=1).
     with_parent = joint[np.arange(parents.size), parents]
     parent_mean = mean[parents]
-    rate = np.stack([(mean - with_parent) / (1.0 - parent_mean), with_parent / parent_mean], axis=1)
+    parent_off = (mean - with_parent) / (1.0 - parent_mean)
+    parent_on = with_parent / parent_mean
+    rate = np.stack([parent_off, parent_on], axis=1)  # (L, 2)
     rate = np.where(parents[:, None] >= 0, rate, mean[:, None])
     lowest = 0.5 / (soft.n_rows + 1)  # half a row: no probability is 0 or 1
     return parents, np.clip(rate, lowest, 1.0 - lowest)
@@ -387,10 +397,10 @@ def in_order(
         rise = cpt[children, 1, 1] - cpt[children, 0, 1]
         total_rise = np.bincount(parent[children], weights=rise, minlength=parent.size)
 
-        # The state is the second axis of the latent's own table, and the first of its children's.
+        # The state is the last axis of the latent's own table, and the one before of its children's.
         is_swapped = (total_rise < 0) & (level == k)
-        cpt[is_swapped] = cpt[is_swapped][:, :, ::-1]
         is_child = (parent >= 0) & is_swapped[parent]
+        cpt[is_swapped] = cpt[is_swapped][:, :, ::-1]
         cpt[is_child] = cpt[is_child][:, ::-1, :]
 
     if positive:

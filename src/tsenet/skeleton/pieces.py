@@ -79,6 +79,7 @@ def cut_blocks(
     """The pieces of all rows, as :func:`cut_into_pieces` makes them of one block."""
     if size is None or sums.longest <= size:
         return rows
+
     dropped = sums.counts == rows.n_rows
     count = partial(_count_pieces, dropped, size)
     n_pieces = list(rows.map(count, stage="counting pieces", progress=progress))
@@ -110,14 +111,16 @@ def cut_into_pieces(rows: BinaryRows, size: int | None, key: int) -> BinaryRows:
 def _cut(dropped: NDArray[np.bool_], size: int, key: int, rows: BinaryRows) -> BinaryRows:
     """Cut rows into pieces, leaving out some variables (V,); a row's pieces depend on no other row."""
     is_kept = ~dropped[rows.indices]
-    rows = BinaryRows(_ends(dropped, rows), rows.indices[is_kept], rows.n_columns)
+    ends = _ends(dropped, rows)
+    rows = BinaryRows(ends, rows.indices[is_kept], rows.n_columns)
     length = np.diff(rows.indptr)  # (N,)
     n_pieces = _pieces_per_row(length, size)  # (N,)
     row = np.repeat(np.arange(rows.n_rows), length)  # of each item, (nnz,)
 
     # A row's own key is a sum over its items, so that where an item goes depends on the row's items alone.
-    sums = np.concatenate([[np.uint64(0)], np.cumsum(_hashed(rows.indices, np.uint64(key)))])
-    row_key = sums[rows.indptr[1:]] - sums[rows.indptr[:-1]]
+    running = np.zeros(rows.nnz + 1, np.uint64)
+    np.cumsum(_hashed(rows.indices, np.uint64(key)), out=running[1:])
+    row_key = running[rows.indptr[1:]] - running[rows.indptr[:-1]]  # (N,)
 
     # Shuffle the items of each row, and deal them out: the pieces of a row differ by one item at most.
     order = np.lexsort((_hashed(rows.indices, row_key[row]), row))
@@ -130,7 +133,8 @@ def _cut(dropped: NDArray[np.bool_], size: int, key: int, rows: BinaryRows) -> B
     # Collect the items of each piece; they stay in ascending order.
     items = rows.indices[np.argsort(piece, kind="stable")]
     sizes = np.bincount(piece, minlength=int(n_pieces.sum()))
-    return BinaryRows(np.concatenate([[0], np.cumsum(sizes)]), items, rows.n_columns)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    return BinaryRows(starts, items, rows.n_columns)
 
 
 def _hashed(items: NDArray[np.int32], key: NDArray[np.uint64] | np.uint64) -> NDArray[np.uint64]:

@@ -28,7 +28,6 @@ from tsenet.training.targets import is_known
 _SAMPLE_ROWS = 50_000
 _VALIDATION_ROWS, _VALIDATION_SHARE = 50_000, 0.1  # at most
 _MIN_ROWS = 20  # with fewer labelled rows none are held out
-_BUFFER_ROWS = 1 << 17  # shards are read until the buffer has this many
 
 
 class FolderRows:
@@ -47,6 +46,8 @@ class FolderRows:
     seed : int
     report : Progress
     weighting : {"tfidf", "log-counts"}, default="tfidf"
+    buffer_rows : int, default=131072
+        Shards are read until the buffer in which rows are shuffled has this many.
 
     Attributes
     ----------
@@ -73,11 +74,16 @@ class FolderRows:
         seed: int,
         report: Progress,
         weighting: Weighting = "tfidf",
+        buffer_rows: int = 1 << 17,
     ) -> None:
         known = is_known(targets)
         if not known.any():
             raise DataError(f"no row of {folder.path} has a label to train on")
-        self._folder, self._targets, self._weights = folder, targets, weights
+
+        self._folder = folder
+        self._targets = targets
+        self._weights = weights
+        self._buffer_rows = buffer_rows
         n_rows = folder.n_rows
         split_seed, sample_seed = np.random.SeedSequence(seed).generate_state(2).tolist()
         share = min(_VALIDATION_SHARE, _VALIDATION_ROWS / n_rows)
@@ -132,7 +138,7 @@ class FolderRows:
                 rows = [] if values is None else [values[order]]
                 read = [numbers[order]]
                 n_read = order.size
-                while waiting and n_read < max(_BUFFER_ROWS, stop - start):
+                while waiting and n_read < max(self._buffer_rows, stop - start):
                     part = waiting.pop()
                     chosen = np.flatnonzero(self._known[part.start : part.start + part.n_rows])
                     if chosen.size:

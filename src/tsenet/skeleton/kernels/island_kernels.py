@@ -523,18 +523,28 @@ def fit_pair(patterns: Patterns, n_patterns: Int, positions: Array, table: Array
         bits = patterns.bits[p]
         n[bit(bits, positions[0]), bit(bits, positions[1])] += patterns.n[p]
 
-    total = n[0, 0] + n[0, 1] + n[1, 0] + n[1, 1]
+    # Rows in which the first variable is on, the second (or its negation) is, and both are.
     is_positive = n[1, 1] * n[0, 0] >= n[1, 0] * n[0, 1]
-    n_both = (n[1, 1] if is_positive else n[1, 0]) + 0.5
-    n_a = n[1, 0] + n[1, 1] + 0.5
-    n_b = (n[0, 1] + n[1, 1] if is_positive else n[0, 0] + n[1, 0]) + 0.5
+    n_first = n[1, 0] + n[1, 1] + 0.5
+    if is_positive:
+        n_second = n[0, 1] + n[1, 1] + 0.5
+        n_both = n[1, 1] + 0.5
+    else:
+        n_second = n[0, 0] + n[1, 0] + 0.5
+        n_both = n[1, 0] + 0.5
+
+    # In state 1 each is as likely as where the other is on; then P(Y=1) = P(first) · P(second) / P(both).
+    total = n[0, 0] + n[0, 1] + n[1, 0] + n[1, 1]
     low = 0.5 / total
+    first_rate = min(max(n_both / n_second, low), 1.0 - low)
+    second_rate = min(max(n_both / n_first, low), 1.0 - low)
+    prior = min(max(n_first * n_second / (n_both * total), low), 1.0 - low)
+
     table[0, 0] = low
-    table[0, 1] = min(max(n_both / n_b, low), 1.0 - low)
-    second_rate = min(max(n_both / n_a, low), 1.0 - low)
+    table[0, 1] = first_rate
     table[1, 0] = low if is_positive else 1.0 - low
     table[1, 1] = second_rate if is_positive else 1.0 - second_rate
-    return float(min(max(n_a * n_b / (n_both * total), low), 1.0 - low))
+    return float(prior)
 
 
 @kernel
