@@ -330,6 +330,8 @@ def test_files_of_tests_have_the_names_of_modules() -> None:
         for file in tests.rglob("test_*.py")
         if file.relative_to(tests).parts[0] not in ABOUT_MORE
     ]
-    nameless = [relative(file) for file in files if module_of(file) is None]
-    assert sorted(nameless) == sorted(f"tests/{name}" for name in ABOUT_ALL)
+    nameless = {relative(file) for file in files if module_of(file) is None}
+    assert nameless == {f"tests/{name}" for name in ABOUT_ALL}, (
+        "name them after the modules they test"
+    )
     assert len(files) > 100
