@@ -40,6 +40,7 @@ HALF_A_POINT = 0.005  # an interval within ± this counts as level
 TOPICS = RUNS.with_name("topics.csv")
 WORD_VECTORS = {"google": "Google News", "glove": "GloVe"}
 TOP = "_top"  # ends the fields about the tree's top units
+THIRDS = ("top", "middle", "bottom")  # of an image
 FEWEST_TASKS = 6  # from which several areas are compared over tasks
 
 
@@ -179,8 +180,11 @@ class Results:
         ``few-labels/ag_news/100/tsenet`` is a score, ``…/tsenet-vs-logistic`` a difference (first minus second). After
         a space may follow: ``interval`` or ``verdict`` of a difference; ``parameters``, ``share-of-RIVAL`` (of the
         parameters), ``cpu``, ``seeds``, ``macro-f1`` or ``vectors-FILE`` (the interpretability by a file of word
-        vectors). ``tox21/*/all/…`` is the mean of all tasks, and ``better`` on how many of them the first is ahead.
-        ``topics/20newsgroups/tsenet/1 nmi`` is a score of a level of topics.
+        vectors, or the difference of two, ± half its interval over the seeds).
+
+        ``tox21/*/all/…`` is the mean of all tasks, and ``better`` on how many of them the first is ahead.
+        ``mnist/mnist/all/tree`` has shares of each level: ``connected``, ``by_chance``, and ``wide-top``, ``-middle`` or
+        ``-bottom``. ``topics/20newsgroups/tsenet/1 nmi`` is a score of a level of topics.
 
         Raises
         ------
@@ -204,6 +208,8 @@ class Results:
             raise KeyError(f"no stored run for {key!r}")
         if what == "parameters":
             return counted(_mean(runs, "parameters"))
+        if experiment == "mnist":
+            return " / ".join(f"{share:.0%}" for share in pixel_shares(runs, what))
         if what == "cpu":
             return f"{_mean(runs, 'cpu'):.0f}"
         if what == "macro-f1":
@@ -214,9 +220,10 @@ class Results:
             other = self.runs(experiment, data, labels, what.removeprefix("share-of-"))
             return f"{100 * _mean(runs, 'parameters') / _mean(other, 'parameters'):.1f} %"
         if what.startswith("vectors-"):
-            return (
-                f"{_of_vectors(runs, 'interpretability', what.removeprefix('vectors-')).mean():.4f}"
-            )
+            file = what.removeprefix("vectors-")
+            if second:
+                return _lead_of_vectors(runs, self.runs(experiment, data, labels, second), file)
+            return f"{_of_vectors(runs, 'interpretability', file).mean():.4f}"
         metric = runs[0]["metric"]
         if not second:
             return shown(estimate(runs).value, metric)
@@ -819,6 +826,20 @@ def _of_vectors(runs: Sequence[Run], field: str, vectors: str) -> NDArray[np.flo
     )
 
 
+def _lead_of_vectors(first: Sequence[Run], second: Sequence[Run], vectors: str) -> str:
+    """The difference of the last hidden units' scores, paired by seed, ± half its interval over the seeds."""
+    both = _paired(first, second)
+    ours, theirs = (
+        _of_vectors([run for run in side if run in both], "interpretability", vectors)
+        for side in (first, second)
+    )
+    if not ours.size:
+        raise KeyError("no stored run with word vectors and a common seed")
+    lead = over(ours - theirs)
+    reach = "" if np.isnan(lead.high) else f" ± {lead.high - lead.value:.3f}"
+    return f"{lead.value:+.3f}".replace("-", "−") + reach
+
+
 def _mean_and_deviation(runs: Sequence[Run], vectors: str, layer: str) -> str:
     scores = _of_vectors(runs, f"interpretability{layer}", vectors)
     if not scores.size:
@@ -912,24 +933,26 @@ def transfer_table(results: Results, experiment: Experiment) -> str:
     return table(["", *columns], body)
 
 
+def pixel_shares(runs: Sequence[Run], what: str) -> list[float]:
+    """Return a share of each level's groups: ``connected``, ``by_chance``, or wide in a third of the image."""
+    name, _, third = what.partition("-")
+    each = np.array([run[name] for run in runs])  # (seeds, levels), or (seeds, levels, thirds)
+    mean: list[float] = (each[..., THIRDS.index(third)] if third else each).mean(axis=0).tolist()
+    return mean
+
+
 def pixels_table(results: Results, experiment: Experiment) -> str:
     """MNIST: how much of each level's groups is connected, and where groups are wider than high."""
     runs = results.cells.get((experiment.data[0], "tree", None, "test", "pixels"), [])
     if not runs or "wide" not in runs[0]:
         return "MNIST: not measured yet."
+    columns = ["connected", "by_chance", *(f"wide-{third}" for third in THIRDS)]
+    shares = {column: pixel_shares(runs, column) for column in columns}
     body = []
     for level in range(len(runs[0]["groups"])):
-        connected, chance = (
-            float(np.mean([run[name][level] for run in runs]))
-            for name in ("connected", "by_chance")
-        )
         groups = ", ".join(str(run["groups"][level]) for run in runs)
-        wide = [
-            f"{float(np.mean([run['wide'][level][third] for run in runs])):.0%}"
-            for third in range(3)
-        ]
-        body.append([level + 1, groups, f"{connected:.1%}", f"{chance:.1%}", *wide])
-    thirds = [f"wide, {third}" for third in ("top", "middle", "bottom")]
+        body.append([level + 1, groups, *(f"{shares[column][level]:.0%}" for column in columns)])
+    thirds = [f"wide, {third}" for third in THIRDS]
     return table(["level", "groups", "connected", "by chance", *thirds], body)
 
 

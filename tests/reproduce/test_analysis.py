@@ -350,3 +350,18 @@ def test_differences_of_table_3_stand_above_the_papers(tmp_path: Path) -> None:
         ["… in the paper", "−0.06"],
         ["TSE-Net: learned − random links", "+0.00 ± 0.00† (1 seed)"],
     ]
+
+
+def test_pixels_are_means_over_seeds_by_level() -> None:
+    shares = {"connected": [0.5, 0.4], "by_chance": [0.1, 0.2], "groups": [9, 3]}
+    wide = [[[0.7, 0.2, 0.6], [0.5, 0.1, 0.9]], [[0.9, 0.4, 0.6], [0.7, 0.3, 0.9]]]
+    cell = {"data": "mnist", "rival": "tree", "labels": None, "measure": "pixels"}
+    results = Results.of(
+        [run(seed, **cell, **shares, wide=one, metric="connected") for seed, one in enumerate(wide)]
+    )
+    key = "mnist/mnist/all/tree"
+    assert results.value(f"{key} connected") == "50% / 40%"
+    assert results.value(f"{key} wide-top") == "80% / 60%"
+    assert results.value(f"{key} wide-middle") == "30% / 20%"
+    first = next(line for line in TABLES["mnist"](results).splitlines() if "9, 9" in line)
+    assert [cell.strip() for cell in first.split("|")[3:-1]] == ["50%", "10%", "80%", "30%", "60%"]
