@@ -183,7 +183,7 @@ class Results:
         vectors, or the difference of two, ± half its interval over the seeds).
 
         ``tox21/*/all/…`` is the mean of all tasks, and ``better`` on how many of them the first is ahead.
-        ``mnist/mnist/all/tree`` has shares of each level: ``connected``, ``by_chance``, and ``wide-top``, ``-middle`` or
+        ``mnist/mnist/all/tree`` has shares of each level: ``connected``, ``by_chance`` and ``wide-top``, ``-middle``,
         ``-bottom``. ``topics/20newsgroups/tsenet/1 nmi`` is a score of a level of topics.
 
         Raises
