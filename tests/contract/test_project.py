@@ -58,12 +58,8 @@ def test_constraints_are_exact_pins_and_unique() -> None:
     assert len(names) == len(set(names))
 
 
-def test_extras_exist_and_every_requirement_is_bounded_below_and_pinned() -> None:
+def test_every_requirement_is_bounded_below_and_pinned() -> None:
     extras = PROJECT["optional-dependencies"]
-    assert set(extras) == {
-        *("train", "plot", "text", "segment", "encoder", "onnx", "dask"),
-        *("serve", "label", "dev", "docs", "quality"),
-    }
     pinned = {canonical(pin.split("==")[0]) for pin in PINS}
     for requirement in chain(PROJECT["dependencies"], *extras.values()):
         match = re.fullmatch(r"([A-Za-z0-9._-]+)(\[[a-z,]+\])?>=[0-9.]+", requirement)

@@ -36,14 +36,15 @@ from tsenet.estimators.checked_rows import (
     labels_of,
 )
 from tsenet.estimators.fitted_network import FittedNetwork
-from tsenet.estimators.skeletons import (
+from tsenet.estimators.structure import (
     check_skeleton,
+    learn_structure,
     mixed_tree,
     parts_of,
+    structure_of_wiring,
     tree_of_skeleton,
     word_counter,
 )
-from tsenet.estimators.structure import learn_structure, structure_of_wiring
 from tsenet.expansion.expand import LinkRule
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.inputs import Inputs

@@ -23,7 +23,7 @@ from tsenet.estimators.base import (
     saved_params,
     vectorizer_parts,
 )
-from tsenet.estimators.skeletons import words_alone
+from tsenet.estimators.structure import words_alone
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.predictor import Predictor
 from tsenet.network.topology import NetworkOptions, Topology
