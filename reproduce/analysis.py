@@ -742,9 +742,7 @@ def tasks_table(results: Results, experiment: Experiment) -> str:
     body.append(["the paper's", *(counted(t.n_parameters) if t else "–" for t in theirs)])
 
     heads = [
-        _paper_title(rival.replace(":best", ""), "counts")
-        .replace(" (best of four)", "")
-        .replace(" (paper)", "")
+        _paper_title(rival, "counts").replace(" (best of four)", "").replace(" (paper)", "")
         + dagger(runs)
         for rival, runs in zip(rivals, cells, strict=True)
     ]
