@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,6 +61,31 @@ def test_sums_of_sparse_rows(layer: Layer, rows: Floats) -> None:
     out = np.full((layer.links.n_units, len(rows)), np.nan)
     kernels.rows_forward(sparse(rows), layer.links.by_input, layer.weight, layer.bias, out)
     np.testing.assert_allclose(out, layer.dense @ rows.T + layer.bias[:, None], atol=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_sums_of_the_second_of_two_levels(k: int) -> None:
+    rng = np.random.default_rng(3)
+    sizes = (30, 11, 4)
+    masks = [random_mask(rng, up, low, 0.3) for low, up in pairwise(sizes)]
+    lower, upper = (
+        Links.of(layer_of(mask), k_in, k) for mask, k_in in zip(masks, (1, k), strict=True)
+    )
+    weights = [rng.normal(size=(links.n_weights // k, k)) for links in (lower, upper)]
+    biases = [rng.normal(size=links.n_units) for links in (lower, upper)]
+    rows = rng.normal(size=(35, sizes[0])) * (rng.random((35, sizes[0])) < 0.2)
+    rows[::5] = 0
+    first, second = (
+        links.matrix(weight) for links, weight in zip((lower, upper), weights, strict=True)
+    )
+    active = np.maximum(rows @ first + biases[0], 0)
+    at_rest = np.maximum(biases[0], 0) @ second + biases[1]
+
+    out = np.full((len(rows), upper.n_units), np.nan)
+    parts = (*lower.by_input, weights[0], biases[0]), (*upper.by_input, weights[1], at_rest)
+    kernels.two_levels_forward(sparse(rows), *parts, (0,) * k, out)
+
+    np.testing.assert_allclose(out, active @ second + biases[1], atol=1e-12)
 
 
 def test_sums_of_units_below(layer: Layer, rows: Floats) -> None:

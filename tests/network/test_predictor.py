@@ -31,13 +31,15 @@ def inputs_of(n_rows: int, form: str) -> Inputs:
         {"skip_units": 0},
         {"units_per_latent": 3},
         {"units_per_latent": 2, "linear_skip": True, "skip_units": 0},
+        {"activation": "tanh", "skip_units": 0},
     ],
 )
 @pytest.mark.parametrize("n_rows", [0, 1, 64, 600])
 def test_answers_are_the_modules(form: str, options: dict[str, Any], n_rows: int) -> None:
     net = TSENet(wiring(), 3, seed=2, **options).eval()
-    if net.linear_skip is not None:
-        torch.nn.init.normal_(net.linear_skip)
+    for name, parameter in net.named_parameters():
+        if name == "linear_skip" or name.endswith("bias"):
+            torch.nn.init.normal_(parameter, generator=torch.Generator().manual_seed(len(name)))
     inputs = inputs_of(n_rows, form)
     with torch.no_grad():
         levels, features, outputs = net.activations(inputs.batch())

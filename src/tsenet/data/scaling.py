@@ -18,6 +18,9 @@ from tsenet.data.words import stop_words_of
 from tsenet.errors import listed
 
 _BLOCK_CELLS = 1 << 22  # scaled at a time
+_BLOCK_ROWS = (
+    1024  # sparse rows of counts scaled at a time, so that what is computed stays in the cache
+)
 _MIN_SHARED_COLUMNS = 32  # with a common unit; fewer columns may span the same range by chance
 _MAX_COUNT = 2**53  # floats beyond are all whole numbers
 _MAX_SCALE = 1e300  # of a column; one that varies less than its inverse is constant
@@ -310,17 +313,43 @@ class Scaling:
         if not self.counts:
             with np.errstate(over="ignore"):
                 return np.asarray(values.data * self.scale[0], np.float32)
+        scaled = np.empty(values.nnz, np.float32)
+        for start in range(0, values.shape[0], _BLOCK_ROWS):
+            row_start = values.indptr[start : start + _BLOCK_ROWS + 1]
+            part = slice(row_start[0], row_start[-1])
+            self._weigh(
+                values.data[part], values.indices[part], row_start - part.start, scaled[part]
+            )
+        return scaled
 
-        weighted = _damped(values.data.astype(np.float64)) * self.scale[values.indices]  # (nnz,)
+    def _weigh(
+        self,
+        counts: npt.NDArray[Any],
+        columns: npt.NDArray[Any],
+        row_start: npt.NDArray[Any],
+        out: npt.NDArray[np.float32],
+    ) -> None:
+        """Fill ``out`` with the scaled counts (n,) of some sparse rows, which begin at ``row_start`` (rows + 1,)."""
+        weighted = counts.astype(np.float64)
+        repeated = np.flatnonzero(weighted > 1)  # most words occur once
+        weighted[repeated] = _damped(weighted[repeated])
+        weighted *= self.scale[columns]
 
-        # Rows of counts get their length; columns beside them count nothing, and are not changed.
-        n_rows = values.shape[0]
-        row = np.repeat(np.arange(n_rows), np.diff(values.indptr))
-        is_count = values.indices < self.n_counts
-        terms = np.where(is_count, np.square(weighted), 0.0)
-        squares = np.bincount(row, terms, n_rows).astype(np.float64)  # (N,)
-        factors = np.where(is_count, self._factors(squares)[row], 1.0)
-        return np.asarray(weighted * factors, np.float32)
+        sizes = np.square(weighted)
+        beside = columns >= self.n_counts if self.n_beside else None
+        if beside is not None:
+            sizes[beside] = 0.0
+
+        n_entries = np.diff(row_start)
+        filled = n_entries > 0
+        squares = np.zeros(n_entries.size)
+        if sizes.size:  # the sum of a row: from its first entry to that of the next row with any
+            squares[filled] = np.add.reduceat(sizes, row_start[:-1][filled])
+
+        factors = np.repeat(self._factors(squares), n_entries)
+        if beside is not None:
+            factors[beside] = 1.0
+        np.multiply(weighted, factors, out=out, casting="same_kind")
 
     def _factors(self, squares: Floats) -> Floats:
         """Return the factor that scales each row to its length; 0 for empty rows: (n,)."""

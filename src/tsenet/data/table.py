@@ -227,7 +227,7 @@ class Table:
         return cls(
             values,
             default_names(n_columns) if own_names is None else own_names,
-            (None,) * n_columns if levels is None else levels,
+            no_levels(n_columns) if levels is None else levels,
             own_names is not None,
         )
 
@@ -312,6 +312,12 @@ class Table:
 def default_names(n_columns: int) -> tuple[str, ...]:
     """``x0``, ``x1``, …; made once, since one row of a wide table takes less time than its names."""
     return tuple(f"x{j}" for j in range(n_columns))
+
+
+@lru_cache(maxsize=16)
+def no_levels(n_columns: int) -> tuple[Levels, ...]:
+    """The levels of columns of which none holds categories; made once, likewise."""
+    return (None,) * n_columns
 
 
 def _check_names(names: tuple[str, ...], n_columns: int) -> None:
@@ -436,7 +442,7 @@ def canonical_csr(matrix: Any) -> Any:
     Parameters
     ----------
     matrix : scipy sparse matrix or array, shape (N, V)
-        Any format. It is returned itself, or its arrays are shared, if nothing has to be changed.
+        Any format. A csr_array is returned itself, or its arrays are shared, if nothing has to be changed.
 
     Raises
     ------
@@ -451,6 +457,7 @@ def canonical_csr(matrix: Any) -> Any:
 
     try:
         csr = matrix if is_canonical(matrix) else _checked_csr(matrix)
+        csr = csr if isinstance(csr, sp.csr_array) else sp.csr_array(csr)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise DataError(f"the {kind} is damaged: {error}") from error
 
@@ -508,8 +515,8 @@ def _checked_coordinates(matrix: Any) -> Any:
 
 
 def is_canonical(matrix: Any) -> bool:
-    """Return whether a csr_array is sound and canonical; on one row it takes a quarter of the time of scipy's check."""
-    if type(matrix) is not sp.csr_array:
+    """Return whether a matrix is a sound CSR in canonical form; on one row scipy's check takes four times as long."""
+    if type(matrix) not in (sp.csr_array, sp.csr_matrix):
         return False
     data = matrix.data
     indices = matrix.indices

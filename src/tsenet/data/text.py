@@ -13,13 +13,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from tsenet.data.addresses import PREPROCESSORS, without_addresses
-from tsenet.data.table import Table, has_surrogate, surrogate_in
+from tsenet.data.table import Table, has_surrogate, no_levels, surrogate_in
 from tsenet.data.words import (
     TOKENIZERS,
     choose_segmenter,
@@ -307,10 +308,22 @@ def texts_of(documents: Iterable[Any]) -> list[str]:
 
 
 def _table(counts: Any, vectorizer: Any) -> Table:
-    words = tuple(vectorizer.get_feature_names_out())
-    counts = sp.csr_array(counts).astype(np.int32)
+    words = _words_of(vectorizer)
     counts.sort_indices()
-    return Table(counts, words, (None,) * len(words))
+    parts = counts.data.astype(np.int32), counts.indices, counts.indptr
+    return Table(sp.csr_array(parts, shape=counts.shape), words, no_levels(len(words)))
+
+
+def _words_of(vectorizer: Any) -> tuple[str, ...]:
+    """The words of a fitted vectorizer, in the order of the columns; sorting them takes longer than counting a text."""
+    known = _words.get(vectorizer)
+    if known is None or known[0] is not vectorizer.vocabulary_:
+        names = tuple(vectorizer.get_feature_names_out())
+        known = _words[vectorizer] = (vectorizer.vocabulary_, names)
+    return known[1]
+
+
+_words: WeakKeyDictionary[Any, tuple[Any, tuple[str, ...]]] = WeakKeyDictionary()
 
 
 # ---- model files

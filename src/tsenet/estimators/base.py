@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -58,6 +60,10 @@ def keep_columns(estimator: Any, names: Sequence[str], named: bool) -> None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
+#: Of each estimator, the names of its columns and other ones that were found to be the same: there may be thousands.
+_right_names: WeakKeyDictionary[Any, tuple[Any, tuple[str, ...]]] = WeakKeyDictionary()
+
+
 def check_columns(estimator: Any, table: Table) -> None:
     """Compare number and names of columns with those of ``fit``, as scikit-learn does.
 
@@ -67,18 +73,26 @@ def check_columns(estimator: Any, table: Table) -> None:
         If they differ.
     """
     names_in_training = getattr(estimator, "feature_names_in_", None)
-    same = names_in_training is None and table.n_columns == estimator.n_features_in_
     columns: Any = np.empty((0, table.n_columns))
+    # Right columns are found here: scikit-learn's check takes longer than the prediction of one row.
     if table.named:
-        same = names_in_training is not None and names_in_training.tolist() == list(table.names)
+        known = _right_names.get(estimator, (None, None))
+        if known[0] is names_in_training and known[1] is table.names:
+            return
+        if names_in_training is not None and names_in_training.tolist() == list(table.names):
+            _right_names[estimator] = (names_in_training, table.names)
+            return
 
-    if same:  # scikit-learn's check takes longer than the prediction of one row
-        return
-
-    if table.named:
         import pandas as pd
 
         columns = pd.DataFrame(columns=list(table.names))
+    elif table.n_columns == estimator.n_features_in_:
+        if names_in_training is not None:
+            warnings.warn(
+                f"X does not have valid feature names, but {type(estimator).__name__} was fitted with feature names",
+                stacklevel=2,
+            )
+        return
 
     try:
         validate_data(estimator, columns, reset=False, skip_check_array=True)

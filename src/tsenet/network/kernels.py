@@ -49,6 +49,65 @@ def rows_forward(rows: Arrays, links: Arrays, weight: Array, bias: Array, out: A
 
 
 @sum_kernel
+def two_levels_forward(
+    rows: Arrays, lower: Arrays, upper: Arrays, units: tuple[int, ...], out: Array
+) -> None:
+    """Fill ``out`` (B, units above) with the sums of the second of two rectified levels, for B sparse rows.
+
+    A row changes few units of the first level; all others are what their bias makes them. So the sums of the second
+    begin with what they are for a row without entries, and the differences of the units that changed are added.
+
+    ``lower`` is (start, latent, weight, bias) of the first level, ``upper`` that of the second, where the last is its
+    sums for such an empty row. ``units`` has k entries of any value: the compiler then knows the number of units of a
+    latent.
+    """
+    row_start, columns, values = rows
+    start, latent, weight, bias = lower
+    upper_start, upper_latent, upper_weight, at_rest = upper
+    k = _N(len(units))
+    n_latents = bias.size // len(units)
+    zero = bias.dtype.type(0)
+
+    sums = bias.copy()  # of the first level; between rows they are the biases again
+    last_row = np.full(n_latents, -1, np.int64)  # that changed each latent
+    changed = np.empty(n_latents + 1, np.int64)  # latents of this row
+
+    for row in range(out.shape[0]):
+        n_changed = _N(0)
+        for p in range(row_start[row], row_start[row + 1]):
+            value, column = values[p], _N(columns[p])
+            for e in range(_N(start[column]), _N(start[column + _N(1)])):
+                reader = _N(latent[e])
+                changed[n_changed] = reader  # stays only if it is new: without a branch to guess
+                n_changed += _N(last_row[reader] != row)
+                last_row[reader] = row
+                for j in range(len(units)):
+                    sums[k * reader + _N(j)] += value * weight[e, j]
+
+        own = out[row]
+        for i in range(own.size):
+            own[i] = at_rest[i]
+
+        for c in range(n_changed):
+            first = k * _N(changed[c])
+            for i in range(len(units)):
+                unit = first + _N(i)
+                sums[unit] = max(sums[unit], zero) - max(bias[unit], zero)
+
+            begin = _N(upper_start[first])
+            n_links = _N(upper_start[first + _N(1)]) - begin  # of each unit of the latent
+            for e in range(begin, begin + n_links):
+                above = k * _N(upper_latent[e])
+                for i in range(len(units)):
+                    for j in range(len(units)):
+                        by = upper_weight[e + _N(i) * n_links, j]
+                        own[above + _N(j)] += sums[first + _N(i)] * by
+
+            for i in range(len(units)):
+                sums[first + _N(i)] = bias[first + _N(i)]
+
+
+@sum_kernel
 def rows_backward(rows: Arrays, links: Arrays, delta: Array, gradient: Array) -> None:
     """Add the gradient of the weights (E, k), from delta (units, B)."""
     row_start, columns, values = rows

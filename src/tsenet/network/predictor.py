@@ -38,14 +38,17 @@ class Predictor:
         self, inputs: Inputs, rows: NDArray[np.int64] | None = None, n_jobs: int | None = None
     ) -> NDArray[np.float64]:
         """Raw outputs (n, C) of some rows of a table, or of all, on ``n_jobs`` threads."""
-        parts = self._run(lambda layers: layers[-1], inputs, rows, n_jobs)
+        n_rows = len(inputs) if rows is None else rows.size
+        many = inputs.is_sparse and n_rows > _FEW_ROWS
+        answer = self._rectified_outputs() if many and self._is_rectified_tree else self._outputs
+        parts = self._run(answer, inputs, rows, n_jobs)
         return np.concatenate(parts or [np.empty((0, self.topology.layer_sizes[-1]))])
 
     def hidden(self, inputs: Inputs, n_jobs: int | None = None) -> NDArray[np.float32]:
         """Activations of all hidden units, level by level, then the feature layer: (N, units)."""
 
-        def hidden_of(layers: list[Any]) -> NDArray[np.float32]:
-            return np.concatenate(layers[1:-1], axis=1, dtype=np.float32)
+        def hidden_of(values: Any) -> NDArray[np.float32]:
+            return np.concatenate(self.layers(values)[1:-1], axis=1, dtype=np.float32)
 
         parts = self._run(hidden_of, inputs, None, n_jobs)
         n_units = sum(self.topology.hidden_sizes)
@@ -53,12 +56,12 @@ class Predictor:
 
     def _run(
         self,
-        keep: Callable[[list[Any]], NDArray[Any]],
+        answer: Callable[[Any], NDArray[Any]],
         inputs: Inputs,
         rows: NDArray[np.int64] | None,
         n_jobs: int | None,
     ) -> list[NDArray[Any]]:
-        """What to keep of the layers of all rows, chunk by chunk; chunks do not depend on the number of threads."""
+        """The answers for all rows, chunk by chunk; chunks do not depend on the number of threads."""
         n_inputs = self.topology.layer_sizes[0]
         if inputs.n_columns != n_inputs:
             raise ValueError(
@@ -67,20 +70,70 @@ class Predictor:
 
         values: Any = inputs.values if rows is None else inputs.values[rows]
         if values.shape[0] <= _FEW_ROWS:
-            return [keep(self.layers(values))] if values.shape[0] else []
+            return [answer(values)] if values.shape[0] else []
 
         def run(bounds: tuple[int, int]) -> NDArray[Any]:
-            return keep(self.layers(values[slice(*bounds)]))
+            return answer(_part(values, *bounds))
 
         with blas_threads(1), Workers(n_jobs) as workers:
             return list(workers.map(run, chunks(values.shape[0], _CHUNK_ROWS)))
 
     # ---- one pass
 
+    def _outputs(self, values: Any) -> NDArray[np.float64]:
+        """Raw outputs of a few rows."""
+        outputs: NDArray[np.float64] = self.layers(values)[-1]
+        return outputs
+
+    @property
+    def _is_rectified_tree(self) -> bool:
+        """Whether only the second level reads the first, and both are rectified: one kernel then runs both."""
+        options = self.topology.options
+        is_float32 = self.arrays["output.weight"].dtype == np.float32
+        is_tree = self.topology.n_levels > 1 and not options.skip_units
+        return is_tree and is_float32 and self.activation == "relu"
+
+    def _rectified_outputs(self) -> Callable[[Any], NDArray[np.float64]]:
+        """A function that gives the raw outputs of sparse rows, without the values of the first level.
+
+        Most units of the first level read none of a row's words, so they are what they are for an empty row. The sums
+        of the second level for such a row are computed once, now.
+        """
+        lower, upper = (self.topology.blocks_into(level)[0] for level in (1, 2))
+        empty = np.maximum(self.arrays[f"{lower.name}.bias"], 0)
+        at_rest = self._matrices[upper.name] @ empty + self.arrays[f"{upper.name}.bias"]
+
+        def outputs(values: Any) -> NDArray[np.float64]:
+            sums = self._second_level(values, lower, upper, at_rest)
+            second = activated(sums, self.activation)
+            answers: NDArray[np.float64] = self._layers_above([values, None, second])[-1]
+            return answers
+
+        return outputs
+
+    def _second_level(self, rows: csr_array, lower: Block, upper: Block, at_rest: Floats) -> Floats:
+        """What goes into the second of two rectified levels (B, units), where `at_rest` does for rows of zeros."""
+        from tsenet.network import kernels
+
+        k = lower.links.k
+        weights = [self.arrays[block.weight].reshape(-1, k) for block in (lower, upper)]
+        sums = np.empty((rows.shape[0], upper.n_units), weights[0].dtype)
+        kernels.two_levels_forward(
+            _kernel_rows(rows),
+            (*lower.links.by_input, weights[0], self.arrays[f"{lower.name}.bias"]),
+            (*upper.links.by_input, weights[1], at_rest.astype(sums.dtype)),
+            (0,) * k,
+            sums,
+        )
+        return sums
+
     def layers(self, values: Any) -> list[Any]:
         """All layers of a few rows (B, D), dense or CSR: the rows, activations (B, units), and outputs in float64."""
-        layers = [values]
-        for layer in range(1, self.topology.n_layers):
+        return self._layers_above([values])
+
+    def _layers_above(self, layers: list[Any]) -> list[Any]:
+        """All layers, given the lowest."""
+        for layer in range(len(layers), self.topology.n_layers):
             layers.append(activated(self.sums(layer, layers), self.activation))
         layers.append(self.sums(self.topology.n_layers, layers))
         return layers
@@ -103,8 +156,9 @@ class Predictor:
             groups = []
             for block in blocks:
                 product = _product(layers[block.below], self.arrays[block.weight])
-                groups.append(product + self.arrays[f"{block.name}.bias"])
-            return np.concatenate(groups, axis=1)
+                product += self.arrays[f"{block.name}.bias"]
+                groups.append(product)
+            return groups[0] if len(groups) == 1 else np.concatenate(groups, axis=1)
 
         output, *linear_skip = blocks
         outputs = _product(layers[output.below], self.arrays[output.weight]).astype(np.float64)
@@ -126,8 +180,8 @@ class Predictor:
             matrix = self._matrices[block.name]
             if few and not is_dense:
                 return np.asarray(_few_sums(below, matrix) + bias)
-            product = below @ matrix
-            return np.asarray((product if is_dense else product.toarray()) + bias)
+            product = matrix @ below.T
+            return np.asarray((product if is_dense else product.toarray()).T + bias)
 
         from tsenet.network import kernels
 
@@ -137,30 +191,47 @@ class Predictor:
             read = np.ascontiguousarray(below.T)
             kernels.units_forward(links.by_latent, weight, bias, read, out)
         else:
-            rows = below.indptr.astype(np.int64), below.indices.astype(np.int32), below.data
-            kernels.rows_forward(rows, links.by_input, weight, bias, out)
+            kernels.rows_forward(_kernel_rows(below), links.by_input, weight, bias, out)
 
         return out.T
 
     @cached_property
-    def _matrices(self) -> dict[str, csr_array]:
-        """The weights of each level as a matrix (inputs, units), in the memory of the parameters."""
+    def _matrices(self) -> dict[str, Any]:
+        """The weights of each level as a matrix (units, inputs) in CSC, in the memory of the parameters."""
         return {
-            block.name: block.matrix(self.arrays[block.weight])
+            block.name: block.matrix(self.arrays[block.weight]).T
             for block in self.topology.blocks
             if block.sparse is not None
         }
 
 
-def _few_sums(rows: csr_array, matrix: csr_array) -> NDArray[np.float64]:
-    """A few sparse rows times a sparse matrix, dense; SciPy's product takes ten times as long on one row."""
-    n_rows, n_units = rows.shape[0], matrix.shape[1]
+def _part(values: Any, start: int, stop: int) -> Any:
+    """Consecutive rows, dense or CSR, which share the memory of the values."""
+    if isinstance(values, np.ndarray):
+        return values[start:stop]
+    row_start = values.indptr[start : stop + 1]
+    entries = slice(row_start[0], row_start[-1])
+    parts = values.data[entries], values.indices[entries], row_start - row_start[0]
+    return csr_array(parts, shape=(stop - start, values.shape[1]))
+
+
+def _kernel_rows(rows: csr_array) -> tuple[NDArray[Any], ...]:
+    """Sparse rows in the one form that the kernels are compiled for."""
+    return rows.indptr.astype(np.int64), rows.indices.astype(np.int32, copy=False), rows.data
+
+
+def _few_sums(rows: csr_array, matrix: Any) -> NDArray[np.float64]:
+    """A few sparse rows times a matrix (units, inputs) in CSC; SciPy's product takes ten times as long on one row."""
+    n_rows, n_units = rows.shape[0], matrix.shape[0]
     first = matrix.indptr[rows.indices]
     n_weights = matrix.indptr[rows.indices + 1] - first  # of each entry of the rows
     end = np.cumsum(n_weights)
     weight = np.repeat(first - end + n_weights, n_weights) + np.arange(end[-1] if end.size else 0)
-    row = np.repeat(np.arange(n_rows), np.diff(rows.indptr))
-    place = np.repeat(row * n_units, n_weights) + matrix.indices[weight]
+    place = matrix.indices[weight]
+    if n_rows > 1:
+        row = np.repeat(np.arange(n_rows), np.diff(rows.indptr))
+        place = place + np.repeat(row * n_units, n_weights)
+
     added = np.repeat(rows.data, n_weights) * matrix.data[weight]
     sums: NDArray[Any] = np.bincount(place, added, n_rows * n_units)
     return sums.reshape(n_rows, n_units)
