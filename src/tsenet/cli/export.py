@@ -22,6 +22,10 @@ def export(
     onnx: Annotated[
         Path | None, cli.option("FILE", "Write a classifier or regressor as an ONNX model.")
     ] = None,
+    texts: Annotated[
+        bool,
+        typer.Option("--texts", help="The ONNX model reads texts, and counts their words itself."),
+    ] = False,
     force: cli.Force = False,
     as_json: cli.AsJson = False,
 ) -> None:
@@ -33,6 +37,8 @@ def export(
     if out is None or (bif is not None and onnx is not None):
         raise typer.BadParameter("give one of them", param_hint="--bif FILE or --onnx FILE")
 
+    if texts and onnx is None:
+        raise typer.BadParameter("only an ONNX model reads texts", param_hint="--texts")
     cli.check_output(out, force, model)
     fitted = load(model)
     kind = type(fitted).__name__
@@ -51,7 +57,7 @@ def export(
             raise DataError(
                 f"{model} holds a {kind}: only a TSENetClassifier or TSENetRegressor can be written as ONNX"
             )
-        write_onnx(fitted, out)
+        write_onnx(fitted, out, texts=texts)
 
     n_bytes = out.stat().st_size
     cli.print_result(

@@ -51,6 +51,9 @@ _SPECIAL = re.compile(
     r"[^\0-\xac\xae-\xb6\xb8-\u02ff\u0370-\u03ff\u1e00-\u1fff\u2010-\u2027\u2030-\u205e\u20a0-\u20bf]"
 )
 
+# What joins letters of a word, without being one.
+_JOINING = re.compile("['\"\xb7\u200c\u200d]")
+
 # More marks in a row than any language has. Sorting them, a part of normalization, takes quadratic time.
 _MAX_MARKS = 30
 _LONG_RUN = re.compile(f"{_SPECIAL.pattern}{{{_MAX_MARKS}}}")
@@ -152,6 +155,14 @@ def words_of(document: str) -> list[str]:
     for special, parts in groupby(text.split(), _is_special):
         words += (_words_of_any_script if special else _plain_words)(" ".join(parts))
     return words
+
+
+def stands_between_spaces(word: str) -> bool:
+    """Return whether a word is letters, digits and marks of a script with spaces between words, without apostrophes."""
+    if not _is_special(word):
+        return True
+    token = _patterns()[0].fullmatch(word)
+    return token is not None and token.lastgroup == "spaced" and _JOINING.search(word) is None
 
 
 def without_html(text: str) -> str:

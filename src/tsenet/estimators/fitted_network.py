@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tsenet.data.blocks import is_outside_memory, tables_of
 from tsenet.data.mixed import MixedReader
-from tsenet.data.table import Table
+from tsenet.data.table import Table, no_levels
 from tsenet.data.text import as_counts
 from tsenet.errors import DataError, need_torch
 from tsenet.estimators import network_parts
@@ -78,7 +78,8 @@ class FittedNetwork(TransformerMixin, TableEstimator):
         Inputs
             Consecutive rows; folders and sparse tables that must become dense come in several blocks, others in one.
         """
-        check_is_fitted(self, "history_")
+        if not hasattr(self, "history_"):
+            check_is_fitted(self, "history_")
         is_matrix = issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2)
         if not is_matrix:  # texts, a folder or a data frame
             if is_outside_memory(X):
@@ -89,10 +90,13 @@ class FittedNetwork(TransformerMixin, TableEstimator):
 
         table = Table.of(X, columns=getattr(self, "feature_names_in_", None))
         check_columns(self, table)
+        rule = self.binary_rule_
+        if not rule.has_categories and table.levels is no_levels(table.n_columns):
+            table = Table(table.values, rule.names_in, rule.levels, table.named)
         step = _SLAB if table.is_sparse and self.scaling_.centres else table.n_rows
         for start in range(0, table.n_rows, step):
             part = table.take(slice(start, start + step)) if step < table.n_rows else table
-            yield Inputs.of(self.scaling_.apply(part), self.binary_rule_)
+            yield Inputs.of(self.scaling_.apply(part), rule)
 
     def _outputs(self, X: Any, embeddings: Any = None) -> NDArray[np.float64]:
         """Raw outputs of the network, and of the part on embeddings if there is one: (N, C)."""
@@ -200,12 +204,20 @@ class FittedNetwork(TransformerMixin, TableEstimator):
             state["_importance_rows"] = None
         return state
 
-    def to_onnx(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator as an ONNX model; :func:`tsenet.store.write_onnx` says what it reads and gives."""
+    def to_onnx(self, path: str | os.PathLike[str], *, texts: bool = False) -> None:
+        """Write the fitted estimator as an ONNX model; :func:`tsenet.store.write_onnx` says what it reads and gives.
+
+        Parameters
+        ----------
+        path : path
+            File to write.
+        texts : bool, default=False
+            Whether the ONNX model reads texts instead of counts of words.
+        """
         from tsenet.store import write_onnx
 
         check_is_fitted(self, "history_")
-        write_onnx(self, path)
+        write_onnx(self, path, texts=texts)
 
     def to_parts(self) -> tuple[dict[str, Any], Arrays]:
         """The file form. Parameters that are not plain values, such as a generator, become None."""

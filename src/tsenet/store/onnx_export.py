@@ -1,9 +1,10 @@
 """Export of a fitted classifier or regressor to ONNX, which runs without Python.
 
-The graph reads rows as a user has them and gives answers: scaling, tf-idf, missing values and the way back to classes
-or values are inside. All of it is float32, since many runtimes know no double. Activations are (units, rows), so that
-the links of a unit are rows to gather. A sparse layer is one product of small matrices: for each latent, its weights
-times the units that it is linked to. Latents with about as many links go together; missing links have weight 0.
+The graph reads rows as a user has them, or texts, and gives answers: counts of words, scaling, tf-idf, missing values
+and the way back to classes or values are inside. All of it is float32, since many runtimes know no double. Activations
+are (units, rows), so that the links of a unit are rows to gather. A sparse layer is one product of small matrices: for
+each latent, its weights times the units that it is linked to. Latents with about as many links go together; missing
+links have weight 0.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 # Versions of 2022: every runtime in use reads them.
 _OPSET = 17
 _IR = 8
+_OF_TEXTS = {"ai.onnx.ml": 2, "com.microsoft": 1}  # further sets of operators, for texts
 # A sparse layer is written as a dense one if it has at most this many weights, or more than this share of all links:
 # one product is then faster than its gathers.
 _MAX_DENSE_WEIGHTS = 1 << 14
@@ -39,7 +41,7 @@ _MAX_FILE_BYTES = 2**31 - 2**20  # protobuf has no larger message
 Floats = NDArray[np.floating[Any]]
 
 
-def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
+def write_onnx(model: Any, path: str | os.PathLike[str], *, texts: bool = False) -> None:
     """Write a fitted classifier or regressor as an ONNX model, atomically.
 
     Parameters
@@ -48,19 +50,32 @@ def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
         Fitted.
     path : path
         File to write, usually ``something.onnx``. An existing file is replaced at the end, in one step.
+    texts : bool, default=False
+        Whether the ONNX model reads texts and counts their words itself. Only for models that were fitted on texts; it
+        runs in onnxruntime, since ONNX has no operator that splits texts at punctuation. See the Notes.
 
     Raises
     ------
     MissingDependencyError
         If onnx is not installed: ``pip install onnx``.
     DataError
-        If the network has numbers that float32 cannot hold.
+        If the network has numbers that float32 cannot hold. With ``texts``: if the model reads no texts, or splits them
+        by a Python function, a segmenter, or rules of a script that no operator has.
+
+    Warns
+    -----
+    UserWarning
+        With ``texts``: if a few words of the model are out of reach of the operators, such as emoji.
 
     Notes
     -----
     The input ``X`` is (N, V) float32: the table's columns with their own values, NaN where one is missing; counts of
     words for a model of texts. A column of categories is one column of 0 and 1 for each of its levels. The metadata
     entry ``columns`` names them all, in order.
+
+    With ``texts`` the input ``X`` is (N,) strings. HTML is not removed, accents are not composed and signs of one
+    meaning stay different (Unicode NFKC), letters outside of ASCII are lower case, capital, or capital at the start of
+    a word: prepare other texts beforehand.
 
     A classifier's outputs are ``label`` and ``probabilities`` (N, C), a regressor's ``values``. The metadata entry
     ``classes`` has the classes in the order of the probabilities.
@@ -94,12 +109,19 @@ def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
         raise DataError(
             "an ONNX model reads a table, and this one reads a text with columns beside it (text=): save it instead"
         )
-    graph = _Graph(onnx)
+    if texts and model.vectorizer_ is None:
+        raise DataError("the model was fitted on a table: its ONNX model reads no texts (texts)")
+    graph = Graph(onnx)
     rule: BinaryRule = model.binary_rule_
-    rows = _scaled(graph, model.scaling_, rule.sources)
+    columns = "X"
+    if texts:
+        from tsenet.store.onnx_texts import word_counts
+
+        columns = word_counts(graph, "X", model.vectorizer_, rule.names_in)
+    rows = _scaled(graph, columns, model.scaling_, rule.sources)
     outputs = _network(graph, drop_unused(model.net_).predictor(), rows)
     answers = _answers(graph, model.targets_, outputs)
-    proto = graph.model(rule.n_variables, answers)
+    proto = graph.model(None if texts else rule.n_variables, answers)
     metadata = {
         "targets": model.targets_.to_parts()[0]["kind"],
         "columns": json.dumps(rule.input_names, ensure_ascii=False),
@@ -115,7 +137,7 @@ def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
         file.write(proto.SerializeToString())
 
 
-class _Graph:
+class Graph:
     """An ONNX graph in the making; values are known by their names."""
 
     def __init__(self, onnx: Any) -> None:
@@ -141,38 +163,49 @@ class _Graph:
         self.nodes.append(self.onnx.helper.make_node(operator, inputs, [output], **options))
         return output
 
-    def model(self, n_columns: int, outputs: Sequence[tuple[str, Any, list[Any]]]) -> Any:
-        """The whole model; ``outputs``: their names, types and shapes."""
+    def nodes_of(self, operator: str, n_outputs: int, *inputs: str, **options: Any) -> list[str]:
+        """The outputs of a new node that has several."""
+        outputs = [f"n{next(self._number)}" for _ in range(n_outputs)]
+        self.nodes.append(self.onnx.helper.make_node(operator, inputs, outputs, **options))
+        return outputs
+
+    def model(self, n_columns: int | None, outputs: Sequence[tuple[str, Any, list[Any]]]) -> Any:
+        """The whole model, of texts if there are no columns; ``outputs``: their names, types and shapes."""
         from tsenet import __version__
 
         helper = self.onnx.helper
-        float_type = self.onnx.TensorProto.FLOAT
-        input_info = helper.make_tensor_value_info("X", float_type, ["N", n_columns])
+        kinds = self.onnx.TensorProto
+        kind, shape = (
+            (kinds.STRING, ["N"]) if n_columns is None else (kinds.FLOAT, ["N", n_columns])
+        )
+        input_info = helper.make_tensor_value_info("X", kind, shape)
+        others = _OF_TEXTS if n_columns is None else {}
+        versions = {"": _OPSET, **others}
         output_infos = [helper.make_tensor_value_info(*output) for output in outputs]
         graph = helper.make_graph(self.nodes, "tsenet", [input_info], output_infos, self.constants)
         return helper.make_model(
             graph,
             producer_name="tsenet",
             producer_version=__version__,
-            opset_imports=[helper.make_opsetid("", _OPSET)],
+            opset_imports=[helper.make_opsetid(*each) for each in versions.items()],
             ir_version=_IR,
         )
 
 
-def _scaled(graph: _Graph, scaling: Scaling, sources: NDArray[np.int64]) -> str:
-    """The rows as the network reads them, one row a column: (D, N). ``sources``: column of each input."""
+def _scaled(graph: Graph, columns: str, scaling: Scaling, sources: NDArray[np.int64]) -> str:
+    """Columns (N, V) as the network reads them, one row a column: (D, N). ``sources``: column of each input."""
     scale = scaling.scale if scaling.scale.size == 1 else scaling.scale[sources]
     if scaling.counts:
-        rows = _weighted(graph, _known(graph, "X"), scale, scaling.length)
+        rows = _weighted(graph, _known(graph, columns), scale, scaling.length)
     elif scaling.centres:
         shift = scaling.shift[sources]
         near = _float32(shift)  # what it leaves of the shift is subtracted after scaling
-        centred = graph.node("Sub", "X", graph.constant(near))
+        centred = graph.node("Sub", columns, graph.constant(near))
         scaled = graph.node("Mul", centred, graph.constant(scale))
         rest = graph.constant((shift - near) * scale)
         rows = _known(graph, graph.node("Sub", scaled, rest))
     else:
-        rows = _known(graph, graph.node("Mul", "X", graph.constant(scale)))
+        rows = _known(graph, graph.node("Mul", columns, graph.constant(scale)))
 
     if scaling.limit.size:
         most = scaling.limit if scaling.limit.size == 1 else scaling.limit[sources]
@@ -183,12 +216,12 @@ def _scaled(graph: _Graph, scaling: Scaling, sources: NDArray[np.int64]) -> str:
     return graph.node("Transpose", rows, perm=[1, 0])
 
 
-def _known(graph: _Graph, rows: str) -> str:
+def _known(graph: Graph, rows: str) -> str:
     """Rows with 0 where a value is missing."""
     return graph.node("Where", graph.node("IsNaN", rows), graph.constant(np.float32(0)), rows)
 
 
-def _weighted(graph: _Graph, counts: str, scale: Floats, length: float) -> str:
+def _weighted(graph: Graph, counts: str, scale: Floats, length: float) -> str:
     """Counts as `Scaling` weighs them: (1 + ln count) · scale, each row scaled to a length."""
     one = graph.constant(np.float32(1))
     more = graph.node("Log", graph.node("Max", counts, one))
@@ -202,7 +235,7 @@ def _weighted(graph: _Graph, counts: str, scale: Floats, length: float) -> str:
     return graph.node("Div", whole, present)
 
 
-def _network(graph: _Graph, net: Predictor, rows: str) -> str:
+def _network(graph: Graph, net: Predictor, rows: str) -> str:
     """Raw outputs (C, N) of scaled rows (D, N)."""
     topology = net.topology
     activation = topology.options.activation.capitalize()  # Relu, Tanh or Sigmoid
@@ -219,7 +252,7 @@ def _network(graph: _Graph, net: Predictor, rows: str) -> str:
     return layers[-1]
 
 
-def _block(graph: _Graph, net: Predictor, block: Block, layers: Sequence[str]) -> str:
+def _block(graph: Graph, net: Predictor, block: Block, layers: Sequence[str]) -> str:
     """What a block adds to the units that it feeds: (units, N)."""
     weight = net.arrays[block.weight]
     below = layers[block.below]
@@ -230,14 +263,14 @@ def _block(graph: _Graph, net: Predictor, block: Block, layers: Sequence[str]) -
     return graph.node("Add", added, graph.constant(net.arrays[block.bias][:, None]))
 
 
-def _dense(graph: _Graph, block: Block, weight: NDArray[Any], below: str) -> str:
+def _dense(graph: Graph, block: Block, weight: NDArray[Any], below: str) -> str:
     """The weights of a block, as a dense matrix, applied to (D, N): (S, N)."""
     matrix = block.matrix(weight)
     dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
     return graph.node("MatMul", graph.constant(dense.T), below)
 
 
-def _sparse(graph: _Graph, block: Block, weight: NDArray[Any], lower: str) -> str:
+def _sparse(graph: Graph, block: Block, weight: NDArray[Any], lower: str) -> str:
     """The weights of a sparse block applied to (D, N): (U, N)."""
     links = block.links
     start, input_of, weight_of = links.by_latent
@@ -272,7 +305,7 @@ def _sparse(graph: _Graph, block: Block, weight: NDArray[Any], lower: str) -> st
     return graph.node("Reshape", by_latent, graph.constant(np.array([links.n_units, -1])))
 
 
-def _answers(graph: _Graph, targets: Targets, outputs: str) -> list[tuple[str, Any, list[Any]]]:
+def _answers(graph: Graph, targets: Targets, outputs: str) -> list[tuple[str, Any, list[Any]]]:
     """Answers from raw outputs (C, N); returns their names, types and shapes."""
     from tsenet.training.targets import ClassTargets, RegressionTargets
 
