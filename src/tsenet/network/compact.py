@@ -89,18 +89,29 @@ class UnitGraph:
 
     def used(self, kept: Bools) -> Reachable:
         """What is used if these weights (E,) are kept and all others are 0."""
-        fed, read = np.zeros((2, self.bias.size), bool)
         inputs, outputs = self.layers[0], self.layers[-1]
-        fed[inputs] = read[outputs] = True
-        for _, weights, *_ in self.parts:
-            there = kept[weights] & fed[self.lower[weights]]
-            fed[self.upper[weights][there]] = True
-        for _, weights, *_ in reversed(self.parts):
-            there = kept[weights] & read[self.upper[weights]]
-            read[self.lower[weights][there]] = True
-        units = fed & read
-        units[inputs] = units[outputs] = True
-        return Reachable(units, kept & units[self.lower] & units[self.upper], ~fed)
+
+        # Upwards: the units that a path from an input reaches.
+        is_fed = np.zeros(self.bias.size, bool)
+        is_fed[inputs] = True
+        for part in self.parts:
+            lower, upper = self.lower[part.weights], self.upper[part.weights]
+            leads_on = kept[part.weights] & is_fed[lower]
+            is_fed[upper[leads_on]] = True
+
+        # Downwards: those from which a path leads to an output.
+        is_read = np.zeros(self.bias.size, bool)
+        is_read[outputs] = True
+        for part in reversed(self.parts):
+            lower, upper = self.lower[part.weights], self.upper[part.weights]
+            leads_on = kept[part.weights] & is_read[upper]
+            is_read[lower[leads_on]] = True
+
+        units = is_fed & is_read
+        units[inputs] = True
+        units[outputs] = True
+        weights = kept & units[self.lower] & units[self.upper]
+        return Reachable(units, weights, ~is_fed)
 
     def n_parameters(self, kept: Bools) -> int:
         """Number of trained numbers on which the outputs depend if these weights are kept: biases count too."""
@@ -133,9 +144,12 @@ def drop_unused(net: TSENet) -> TSENet:
     """
     from tsenet.network.tsenet import TSENet
 
-    predictor, k = net.predictor(), net.units_per_latent
+    predictor = net.predictor()
+    k = net.units_per_latent
     graph = UnitGraph(predictor)
     used = graph.used(graph.weight != 0)
+
+    # The links that stay.
     link_of_weight = [level.link_of_weight() for level in predictor.topology.links]
     links = [np.zeros(layer.n_edges, bool) for layer in net.wiring.layers]
     for stays, link, part in zip(links, link_of_weight, graph.parts, strict=False):
@@ -144,6 +158,8 @@ def drop_unused(net: TSENet) -> TSENet:
     all_weights_used = np.array_equal(used.weights, graph.weight != 0)
     if all_weights_used and used.units.all() and all(part.all() for part in links):
         return net
+
+    # The latents that stay, with all of their units, and the units of the feature layer.
     inputs, *levels, features, _ = graph.layers
     latents = [used.units[inputs], *(_any_unit(used.units[level], k) for level in levels)]
     top = slice(features.stop - net.options.feature_units, features.stop)
@@ -151,18 +167,18 @@ def drop_unused(net: TSENet) -> TSENet:
     unit_stays = np.ones(used.units.size, bool)
     for level, stays in zip(levels, latents[1:], strict=True):
         unit_stays[level] = np.repeat(stays, k)
-
     unit_stays[top] = of_top
-    weights, biases = (
-        np.where(used.weights, graph.weight, 0),
-        _biases(graph, used, predictor.activation),
-    )
+
+    # The parameters of what stays.
+    weights = np.where(used.weights, graph.weight, 0)
+    biases = _biases(graph, used, predictor.activation)
     arrays = {}
-    for depth, (block, own, below, above) in enumerate(graph.parts):
+    for depth, (block, of_block, below, above) in enumerate(graph.parts):
         if block.sparse is not None:
-            arrays[block.weight] = weights[own][links[depth][link_of_weight[depth]]]
+            weight_stays = links[depth][link_of_weight[depth]]
+            arrays[block.weight] = weights[of_block][weight_stays]
         else:
-            full = weights[own].reshape(block.weight_shape)
+            full = weights[of_block].reshape(block.weight_shape)
             arrays[block.weight] = full[np.ix_(unit_stays[below], unit_stays[above])]
         if block.bias is not None:
             dtype = predictor.arrays[block.bias].dtype
@@ -181,28 +197,32 @@ def _any_unit(used: Bools, k: int) -> Bools:
 
 def _smaller(wiring: Wiring, latents: list[Bools], links: list[Bools]) -> Wiring:
     """The wiring of the latents and links that stay."""
-    layers = []
-    for old, stays, lower, upper in zip(
-        wiring.layers, links, latents[:-1], latents[1:], strict=True
-    ):
-        above = (np.cumsum(upper) - 1)[old.upper_ends()[stays]]
-        start = np.searchsorted(above, np.arange(int(upper.sum()) + 1))
-        below = (np.cumsum(lower) - 1)[old.indices[stays]]
-        log_odds = None if old.log_odds is None else old.log_odds[stays]
-        layers.append(WiringLayer(start, below, old.from_tree[stays], int(lower.sum()), log_odds))
+    number = [np.cumsum(stays) - 1 for stays in latents]  # of each unit among those that stay
+    n_units = [int(stays.sum()) for stays in latents]
 
-    names = tuple(
-        tuple(np.array(level, object)[stays])
-        for level, stays in zip(wiring.names, latents, strict=True)
-    )
-    return Wiring(tuple(layers), names, wiring.link_rule)
+    layers = []
+    for k, (old, stays) in enumerate(zip(wiring.layers, links, strict=True)):
+        upper = number[k + 1][old.upper_ends()[stays]]  # ascending
+        layer = WiringLayer(
+            indptr=np.searchsorted(upper, np.arange(n_units[k + 1] + 1)),
+            indices=number[k][old.indices[stays]],
+            from_tree=old.from_tree[stays],
+            n_lower=n_units[k],
+            log_odds=None if old.log_odds is None else old.log_odds[stays],
+        )
+        layers.append(layer)
+
+    names = []
+    for level, stays in zip(wiring.names, latents, strict=True):
+        names.append(tuple(np.array(level, object)[stays]))
+    return Wiring(tuple(layers), tuple(names), wiring.link_rule)
 
 
 def _biases(graph: UnitGraph, used: Reachable, activation: Activation) -> NDArray[np.float64]:
     """The biases of all units, with what constant units add to them; those of unused units are 0."""
     biases = graph.bias.copy()
-    for _, own, *_ in graph.parts:
+    for part in graph.parts:  # layer by layer: what constant units below add is known by then
         values = np.where(used.constant, activated(biases.copy(), activation), 0.0)
-        added = graph.weight[own] * values[graph.lower[own]]
-        biases += np.bincount(graph.upper[own], added, biases.size)
+        added = graph.weight[part.weights] * values[graph.lower[part.weights]]
+        biases += np.bincount(graph.upper[part.weights], added, biases.size)
     return np.where(used.units, biases, 0.0)

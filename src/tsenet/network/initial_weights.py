@@ -52,10 +52,13 @@ def draw_weights(net: TSENet, seed: int) -> None:
         links = layer.links
         n_links = np.bincount(links.latent, minlength=links.n_latents)
         fan_in = torch.from_numpy(np.maximum(n_links, 1)).to(layer.weight.dtype)
-        bound = math.sqrt(6.0) / fan_in.sqrt()
-        _draw(layer, bound[np.repeat(links.latent, links.k).astype(np.int64)], generator)
+        bound = math.sqrt(6.0) / fan_in.sqrt()  # (latents,)
+        latent_of_weight = np.repeat(links.latent, links.k).astype(np.int64)
+        _draw(layer, bound[latent_of_weight], generator)
+
     for group in (*net.skips, net.top, net.output):
-        _draw(group, math.sqrt(6.0 / max(1, group.weight.shape[0])), generator)
+        fan_in = max(1, group.weight.shape[0])
+        _draw(group, math.sqrt(6.0 / fan_in), generator)
 
 
 @torch.no_grad()
@@ -95,11 +98,13 @@ def set_log_odds(net: TSENet, inputs: Inputs) -> None:
             'init="log-odds" needs a wiring with log-odds: make it with tsenet.expand(..., log_odds=True), or take '
             'that of a network that was fitted with init="log-odds"'
         )
+
     sample = inputs.evenly_spaced(_SAMPLE)
     for k, (layer, links) in enumerate(zip(net.layers, net.wiring.layers, strict=True), start=1):
         assert links.log_odds is not None
+        weight = links.log_odds[layer.links.link_of_weight()]
         with torch.no_grad():
-            layer.weight.copy_(torch.from_numpy(links.log_odds[layer.links.link_of_weight()]))
+            layer.weight.copy_(torch.from_numpy(weight))
         _standardise(net, inputs, sample, k)
 
 
@@ -126,11 +131,15 @@ def set_principal_directions(net: TSENet, inputs: Inputs, seed: int = 0) -> None
     sample = inputs.evenly_spaced(_SAMPLE)
     few = inputs.evenly_spaced(_FEW_DENSE)
     for k, (layer, links) in enumerate(zip(net.layers, net.wiring.layers, strict=True), start=1):
-        if k == 1:
-            below = inputs.values[inputs.evenly_spaced(_FEW) if inputs.is_sparse else few]
-        else:
+        # Rows of what the level reads.
+        if k > 1:
             sums = net.predictor().level_sums(inputs.values[few], k - 1)
             below = activated(sums, net.options.activation)
+        elif inputs.is_sparse:
+            below = inputs.values[inputs.evenly_spaced(_FEW)]
+        else:
+            below = inputs.values[few]
+
         weight = leading_directions(layer.links, below, links.from_tree, seed)
         with torch.no_grad():
             layer.weight.copy_(torch.from_numpy(weight))
@@ -145,15 +154,16 @@ def _standardise(net: TSENet, inputs: Inputs, sample: NDArray[np.int64], k: int)
     a thousand.
     """
     layer = list(net.layers)[k - 1]
-    weight, bias = layer.weight.detach().numpy(), layer.bias.detach().numpy()
+    weight = layer.weight.detach().numpy()
+    bias = layer.bias.detach().numpy()
     unit = layer.links.unit_of_weight()
     bias[:] = 0
-    mean, deviation = _moments(net, inputs, sample, k)
-    of_latent = deviation.reshape(-1, net.units_per_latent).max(axis=1)
-    least = _LEAST * np.repeat(of_latent, net.units_per_latent)
-    scale = np.divide(
-        1.0, np.maximum(deviation, least), out=np.zeros_like(deviation), where=deviation > 1e-9
-    )
+    mean, deviation = _moments(net, inputs, sample, k)  # (U,) each
+
+    largest_of_latent = deviation.reshape(-1, net.units_per_latent).max(axis=1)
+    least = _LEAST * np.repeat(largest_of_latent, net.units_per_latent)
+    scale = np.zeros_like(deviation)
+    np.divide(1.0, np.maximum(deviation, least), out=scale, where=deviation > 1e-9)
 
     if not inputs.is_sparse:
         size = np.abs(weight)
@@ -174,8 +184,11 @@ def _moments(
     square: NDArray[np.float64] | float = 0.0
     predictor = net.predictor()
     for start in range(0, sample.size, _ROWS):
-        z = predictor.level_sums(inputs.values[sample[start : start + _ROWS]], k).astype(np.float64)
-        total, square = total + z.sum(axis=0), square + np.square(z).sum(axis=0)
+        rows = inputs.values[sample[start : start + _ROWS]]
+        z = predictor.level_sums(rows, k).astype(np.float64)  # (B, U)
+        total = total + z.sum(axis=0)
+        square = square + np.square(z).sum(axis=0)
+
     mean = np.asarray(total / sample.size)
     return mean, np.sqrt(np.maximum(square / sample.size - mean**2, 0.0))
 
@@ -205,11 +218,11 @@ def leading_directions(
     ndarray of float32, (E · k,)
     """
     with blas_threads(1):  # small products
-        weight = (
-            _of_dense_rows(links, below)
-            if isinstance(below, np.ndarray)
-            else _of_sparse_rows(links, below, seed)
-        )
+        if isinstance(below, np.ndarray):
+            weight = _of_dense_rows(links, below)
+        else:
+            weight = _of_sparse_rows(links, below, seed)
+
     weight *= _signs(links, weight, from_tree[links.link])
     _fill(links, weight, np.random.default_rng(seed))
     return weight.reshape(-1)
@@ -217,11 +230,14 @@ def leading_directions(
 
 def _signs(links: Links, weight: Float32, from_tree: NDArray[np.bool_]) -> Float32:
     """−1 where the weights (E, k) of a unit's links in the tree have a negative sum, else 1: (E, k)."""
-    sums = np.zeros((2, links.n_latents, weight.shape[1]))
-    np.add.at(sums[0], links.latent[from_tree], weight[from_tree])
-    np.add.at(sums[1], links.latent, weight)
-    total = np.where(np.abs(sums[0]) > 1e-12, sums[0], sums[1])
-    return np.where(total < 0, np.float32(-1), np.float32(1))[links.latent]
+    of_tree = np.zeros((links.n_latents, weight.shape[1]))
+    np.add.at(of_tree, links.latent[from_tree], weight[from_tree])
+    of_all = np.zeros_like(of_tree)
+    np.add.at(of_all, links.latent, weight)
+
+    total = np.where(np.abs(of_tree) > 1e-12, of_tree, of_all)
+    sign = np.where(total < 0, np.float32(-1), np.float32(1))
+    return sign[links.latent]
 
 
 def _fill(links: Links, weight: Float32, generator: np.random.Generator) -> None:
@@ -231,29 +247,35 @@ def _fill(links: Links, weight: Float32, generator: np.random.Generator) -> None
     """
     k = weight.shape[1]
     start, _, place = links.by_latent
-    found = np.zeros((links.n_latents, k), bool)
-    np.logical_or.at(found, links.latent, weight != 0)
-    n_directions = found.sum(axis=1)
+    has_weights = np.zeros((links.n_latents, k), bool)
+    np.logical_or.at(has_weights, links.latent, weight != 0)
+    n_directions = has_weights.sum(axis=1)
+
     for u in np.flatnonzero((n_directions < k) & (n_directions > 0)):
-        own, n = place[start[u] : start[u + 1]], n_directions[u]
+        of_latent = place[start[u] : start[u + 1]]
+        n = n_directions[u]
         mixture = generator.standard_normal((n, k))
         mixture /= np.linalg.norm(mixture, axis=0)
+
         opposite = min(2 * n, k)
-        weight[own, n:opposite] = -weight[own, : opposite - n]
-        weight[own, opposite:] = weight[own, :n] @ mixture[:, opposite:]
+        weight[of_latent, n:opposite] = -weight[of_latent, : opposite - n]
+        weight[of_latent, opposite:] = weight[of_latent, :n] @ mixture[:, opposite:]
 
 
 # ---- dense rows: latent by latent
 
 
 def _of_dense_rows(links: Links, below: Float32) -> Float32:
+    """Directions of the columns (n, inputs) that each latent reads: (E, k)."""
+    centred = below - below.mean(axis=0, dtype=np.float64)
+    columns = np.ascontiguousarray(centred.T, np.float32)  # (inputs, n)
+
     weight = np.zeros((links.latent.size, links.k), np.float32)
-    centred = np.ascontiguousarray((below - below.mean(axis=0, dtype=np.float64)).T, np.float32)
     start, read, place = links.by_latent
     for u in range(links.n_latents):
-        own = slice(start[u], start[u + 1])
-        found = _directions_of(centred[read[own]], links.k)
-        weight[place[own], : found.shape[1]] = found
+        of_latent = slice(start[u], start[u + 1])
+        directions = _directions_of(columns[read[of_latent]], links.k)
+        weight[place[of_latent], : directions.shape[1]] = directions
     return weight
 
 
@@ -262,13 +284,16 @@ def _directions_of(columns: Float32, k: int) -> NDArray[np.float64]:
     m, n = columns.shape
     if m == 0:
         return np.zeros((0, 0))
+
     if m <= _SMALL:
         variance, vectors = np.linalg.eigh(gram(columns.T))
     else:
         n_sought = min(k + _MORE, m, n)
         guess = np.random.default_rng(0).standard_normal((m, n_sought)).astype(np.float32)
         variance, vectors = strongest_directions(columns.T, guess, _ROUNDS)
-    return np.asarray(vectors[:, _is_kept(variance)][:, ::-1][:, :k])
+
+    kept = vectors[:, _is_kept(variance)]
+    return np.asarray(kept[:, ::-1][:, :k])
 
 
 def _is_kept(variance: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -298,6 +323,7 @@ def _of_sparse_rows(links: Links, below: csr_array, seed: int) -> Float32:
         return np.asarray(np.einsum("ej,ejk->ek", weight, rotation[links.latent]), np.float32)
 
     def orthonormal(weight: Float32) -> Float32:
+        """The columns (E, K) made orthonormal within each latent; those of no length become 0."""
         size, vectors = np.linalg.eigh(inner_products(weight, weight))
         size = np.where(size > 1e-10 * size[:, -1:], size, np.inf)
         return rotated(weight, vectors / np.sqrt(size)[:, None, :])
@@ -308,10 +334,12 @@ def _of_sparse_rows(links: Links, below: csr_array, seed: int) -> Float32:
     for _ in range(_ROUNDS):
         weight = orthonormal(_product(links, rows, mean, weight))
 
+    # The directions of most variance within the space that the columns span.
     spread = inner_products(weight, _product(links, rows, mean, weight))
     variance, vectors = np.linalg.eigh((spread + spread.transpose(0, 2, 1)) / 2)
     vectors *= _is_kept(variance)[:, None, :]
-    return rotated(weight, vectors[:, :, ::-1][:, :, : links.k])
+    strongest_first = vectors[:, :, ::-1][:, :, : links.k]
+    return rotated(weight, strongest_first)
 
 
 def _unit_rows(below: csr_array) -> tuple[csr_array, Float32]:
@@ -325,15 +353,19 @@ def _unit_rows(below: csr_array) -> tuple[csr_array, Float32]:
 def _product(links: Links, rows: csr_array, mean: Float32, weight: Float32) -> Float32:
     """The part of XᵀX W at the links, X centred: (E, K)."""
     k = weight.shape[1]
-    columns = np.arange(mean.size, dtype=np.int32)
-    bias = np.zeros((links.n_latents * k, 1), np.float32)
-    whole = np.array([0, mean.size]), columns, -mean
-    kernels.rows_forward(whole, links.by_input, weight, bias[:, 0].copy(), bias)
+
+    # X is centred by a bias: what the row −mean makes of the weights.
+    minus_mean = (np.array([0, mean.size]), np.arange(mean.size, dtype=np.int32), -mean)
+    zeros = np.zeros(links.n_latents * k, np.float32)
+    bias = np.zeros((zeros.size, 1), np.float32)
+    kernels.rows_forward(minus_mean, links.by_input, weight, zeros, bias)
+
     total = np.zeros_like(weight)
-    indices, row_start = rows.indices.astype(np.int32), rows.indptr.astype(np.int64)
+    indices = rows.indices.astype(np.int32)
+    row_start = rows.indptr.astype(np.int64)
     for first, last in chunks(rows.shape[0], _CHUNK_ROWS):
+        of_chunk = (row_start[first : last + 1], indices, rows.data)
         out = np.empty((bias.size, last - first), np.float32)
-        own = row_start[first : last + 1], indices, rows.data
-        kernels.rows_forward(own, links.by_input, weight, bias[:, 0], out)
-        kernels.rows_backward(own, links.by_input, out, total)
+        kernels.rows_forward(of_chunk, links.by_input, weight, bias[:, 0], out)
+        kernels.rows_backward(of_chunk, links.by_input, out, total)
     return total

@@ -56,27 +56,32 @@ class WordTies:
 
         for start in range(0, rows.n_columns, _BLOCK_WORDS):
             words = slice(start, min(start + _BLOCK_WORDS, rows.n_columns))
-            joint = (by_word[words] @ documents).toarray()
+            numbers = np.arange(words.start, words.stop)
+
+            # Documents with each of these words and each other one: seen, and by chance.
+            joint = (by_word[words] @ documents).toarray()  # (W, V)
             expected = (n * rate[:, words]).T @ rate
             variance = 1e-12 + (n * spread[:, words]).T @ spread
 
-            tied = (joint >= 2) & (joint > expected) & (expected > 0)
-            itself = np.arange(words.start, words.stop)
-            tied[itself - start, itself] = False
-            i, j = tied.nonzero()
+            # Pairs that occur together more often than by chance.
+            may_be_tied = (joint >= 2) & (joint > expected) & (expected > 0)
+            may_be_tied[numbers - start, numbers] = False
+            i, j = may_be_tied.nonzero()
+            seen = joint[i, j]
+            by_chance = expected[i, j]
 
-            # the deviance of a Poisson count, at most that of a normal one
-            seen, by_chance = joint[i, j], expected[i, j]
+            # Clearly so: by the deviance of a Poisson count, at most that of a normal one.
             excess = seen - by_chance
-            gain = np.minimum(
-                seen * np.log(seen / by_chance) - excess, excess**2 / variance[i, j] / 2
-            )
-            clear = gain > SETTINGS.gain
-            i, j, gain = i[clear], j[clear], gain[clear]
+            of_poisson = seen * np.log(seen / by_chance) - excess
+            of_normal = excess**2 / variance[i, j] / 2
+            gain = np.minimum(of_poisson, of_normal)
+            is_tied = gain > SETTINGS.gain
+            i = i[is_tied]
+            j = j[is_tied]
+            deviance[words] = np.bincount(i, weights=gain[is_tied] - 2.0, minlength=numbers.size)
 
-            deviance[words] = np.bincount(i, weights=gain - 2.0, minlength=itself.size)
-            seen, by_chance = seen[clear] + SETTINGS.prior, by_chance[clear] + SETTINGS.prior
-            tie = np.log(seen / by_chance).astype(np.float32)
+            ratio = (seen[is_tied] + SETTINGS.prior) / (by_chance[is_tied] + SETTINGS.prior)
+            tie = np.log(ratio).astype(np.float32)
             parts.append(sp.csr_array((tie, (i, j)), shape=joint.shape))
 
         per_occurrence = deviance / np.maximum(rows.counts(), 1)

@@ -26,11 +26,15 @@ TITLE_WORDS = 3
 _ELSEWHERE = 3.0
 # Two words are of one stem if they begin alike for four letters and this share of the longer one, or differ by an
 # ending of at most two letters: "ischemia" and "ischemic", "election" and "elected", "car" and "cars".
-_STEM_LETTERS, _STEM_SHARE, _ENDING = 4, 0.6, 2
+_STEM_LETTERS = 4
+_STEM_SHARE = 0.6
+_ENDING = 2
 # Two words are a phrase if the one directly follows the other this often, and in this share of the geometric mean of
 # their occurrences ("supreme court", but not "ftp cica", where only the rarer word needs the other), and that many
 # times more often than the other way round: words that are next to each other by chance have no order.
-_PHRASE_COUNT, _PHRASE_SHARE, _PHRASE_ORDER = 5, 0.25, 4
+_PHRASE_COUNT = 5
+_PHRASE_SHARE = 0.25
+_PHRASE_ORDER = 4
 
 
 def titles(
@@ -65,7 +69,10 @@ def titles(
         for word in pair:
             phrases_of[word].append((count, pair))
 
-    row, topic = (np.empty(0, np.int64),) * 2 if documents is None else presence(strengths)
+    # The documents in which each topic is present: those of topic k from first[k] on.
+    row = topic = np.empty(0, np.int64)
+    if documents is not None:
+        row, topic = presence(strengths)
     order = np.argsort(topic, kind="stable")
     first = np.searchsorted(topic[order], np.arange(len(words) + 1))
 
@@ -78,10 +85,12 @@ def titles(
             adds = _added_in_model(inside)
         else:
             with_topic = row[order[first[k] : first[k + 1]]]
-            adds = _added_in_documents(documents[:, shown].tocsr()[with_topic].toarray() > 0)
+            has_word = documents[:, shown].tocsr()[with_topic].toarray() > 0  # (D, W)
+            adds = _added_in_documents(has_word)
+
         chosen = title_words([vocabulary[word] for word in shown], outside, adds)
-        kept = set(of_topic[of_topic >= 0].tolist())
-        found.append(_shown(shown[chosen].tolist(), kept, vocabulary, phrases_of))
+        known = set(of_topic[of_topic >= 0].tolist())
+        found.append(_shown(shown[chosen].tolist(), known, vocabulary, phrases_of))
 
     return tuple(found)
 
@@ -103,14 +112,14 @@ def title_words(
     """
     chosen: list[int] = []
     while len(chosen) < TITLE_WORDS:
-        gain = added(chosen) - _ELSEWHERE * elsewhere
-        free = [
-            k
-            for k, word in enumerate(words)
-            if not any(are_of_one_stem(word, words[other]) for other in chosen)
-        ]
+        free = []
+        for k, word in enumerate(words):
+            if not any(are_of_one_stem(word, words[other]) for other in chosen):
+                free.append(k)
         if not free:
             break
+
+        gain = added(chosen) - _ELSEWHERE * elsewhere
         chosen.append(max(free, key=lambda k: (gain[k], -k)))
     return chosen
 
@@ -167,22 +176,19 @@ def count_phrases(
     word = np.array(ids, np.int64)
     n_occurrences = np.bincount(word[word >= 0], minlength=len(column))
 
+    # How often each known word directly follows each other one; a pair is one number.
     follows = (word[:-1] >= 0) & (word[1:] >= 0) & (word[:-1] != word[1:])
     pairs = word[:-1][follows] * len(column) + word[1:][follows]
     pair, count = np.unique(pairs, return_counts=True)
     first, second = np.divmod(pair, max(1, len(column)))
+
     mean = np.sqrt(n_occurrences[first].astype(np.float64) * n_occurrences[second])
+    other_way_round = _counts_of(second * len(column) + first, pair, count)
     is_phrase = (count >= _PHRASE_COUNT) & (count >= _PHRASE_SHARE * mean)
-    is_phrase &= count >= _PHRASE_ORDER * _counts_of(second * len(column) + first, pair, count)
-    return {
-        (a, b): n
-        for a, b, n in zip(
-            first[is_phrase].tolist(),
-            second[is_phrase].tolist(),
-            count[is_phrase].tolist(),
-            strict=True,
-        )
-    }
+    is_phrase &= count >= _PHRASE_ORDER * other_way_round
+
+    phrases = zip(first[is_phrase].tolist(), second[is_phrase].tolist(), strict=True)
+    return dict(zip(phrases, count[is_phrase].tolist(), strict=True))
 
 
 def _counts_of(asked: Ints, pair: Ints, count: Ints) -> Ints:
@@ -205,18 +211,16 @@ def _shown(
     for word in title:
         if word in used:  # in a phrase already
             continue
+
         others = {other for other in (*title, *used) if other != word}
-        free = [
-            (count, pair)
-            for count, pair in phrases_of.get(word, ())
-            if words.issuperset(pair)
-            and used.isdisjoint(pair)
-            and not any(
-                are_of_one_stem(vocabulary[k], vocabulary[other])
-                for k in pair
-                for other in others - set(pair)
-            )
-        ]
+        free = []
+        for count, pair in phrases_of.get(word, ()):
+            if not words.issuperset(pair) or not used.isdisjoint(pair):
+                continue
+            beside = [(k, other) for k in pair for other in others - set(pair)]
+            if not any(are_of_one_stem(vocabulary[k], vocabulary[other]) for k, other in beside):
+                free.append((count, pair))
+
         _, phrase = max(free, default=(0, (word,)))
         parts.append(" ".join(vocabulary[k] for k in phrase))
         used.update(phrase)

@@ -18,11 +18,13 @@ from tsenet.topics.hierarchy import Floats, Ints, TopicHierarchy
 from tsenet.topics.settings import SETTINGS
 
 _COMPETITION = 0.6  # a word describes topics of a level that score this share of its best one
-_MIN_LIFT, _MIN_SCORE = 0.2, 0.05  # of words, the latter as a share of the first word's
+_MIN_LIFT = 0.2  # of words
+_MIN_SCORE = 0.05  # of words, as a share of the first word's
 _MIN_WORDS = 3  # of a topic, even if they repeat words of one above it
 # How much a word counts more if it occurs in the documents of its topic's others, and the NPMI that is enough: words
 # that always occur together are fixed phrases and signatures, not better words.
-_COHERENCE, _ENOUGH = 4.0, 0.3
+_COHERENCE = 4.0
+_ENOUGH = 0.3
 _JOINT_FLOOR = 1e-9  # documents that words that never meet are taken to share: a finite logarithm
 _EVENNESS_PRIOR = 0.1  # of a word's rate in the level, added to its rates in the topics below
 
@@ -97,16 +99,20 @@ def rank_words(
                 of_topic = hierarchy.counts[:, [topic]].toarray().ravel()
                 own = of_topic.copy()
 
+            # The words of the topics above are not repeated; those of the parent should fit.
             above = words[hierarchy.ancestors(topic), :n_shown]  # (levels above, W)
             if not are_short:
                 own[above[above >= 0]] = 0.0
-
-            parent = above[0][above[0] >= 0] if len(above) else np.empty(0, np.int64)
+            parent = np.empty(0, np.int64)
+            if len(above):
+                parent = above[0][above[0] >= 0]
 
             best = _candidates(own, of_topic, n_words)
             value = _with_coherence(words_of.documents, best, of_topic[best], parent, n_shown)
-            order = _ranked(value, hierarchy.weight[best], n_shown)
-            best, value = best[order], (value * hierarchy.weight[best])[order]
+            weight = hierarchy.weight[best]
+            order = _ranked(value, weight, n_shown)
+            best = best[order]
+            value = (value * weight)[order]
             if topic in seeds:
                 best, value = _with_seeds(best, value, seeds[topic], n_words)
 
@@ -135,11 +141,14 @@ def _fit(hierarchy: TopicHierarchy, words_of: WordMass, level: slice) -> Floats:
 def _evenness(hierarchy: TopicHierarchy, level: slice, rate: Floats, mass: Floats) -> Floats:
     """How evenly each word is spread over the topics directly below each topic, 0 to 1: (V, topics)."""
     below = np.flatnonzero(np.isin(hierarchy.parent, np.arange(level.start, level.stop)))
+
+    # The share of each topic below in the one above it.
     group = np.zeros((below.size, level.stop - level.start))
     above = hierarchy.parent[below] - level.start
     group[np.arange(below.size), above] = np.maximum(mass[below], 1e-12)
     group /= group.sum(axis=0)
-    # the geometric mean of the rates over their arithmetic mean
+
+    # The geometric mean of the rates over their arithmetic mean.
     of_child = np.maximum(rate[:, below], 1e-300)
     return np.asarray(np.exp(np.log(of_child) @ group) / (of_child @ group))
 
@@ -170,8 +179,10 @@ def _with_coherence(
     joint = np.maximum(together - np.sqrt(together), _JOINT_FLOOR) / n_documents
     tie = np.minimum(npmi(joint, np.outer(alone[words], alone[others])), _ENOUGH)
 
-    own, above = tie[:, : words.size], tie[:, words.size :]
+    own = tie[:, : words.size]
+    above = tie[:, words.size :]
     np.fill_diagonal(own, 0.0)
+
     best = value
     for _ in range(2):  # which words are shown depends on the values, and these on them
         shown = np.zeros(words.size)

@@ -75,9 +75,8 @@ class TeacherSettings:
     )
     soft_penalty: float = 0.3  # of a fit to soft targets of every row; not measured alone
     n_directions: int = 100  # as latent semantic analysis usually takes; not measured alone
-    max_spanned: int = (
-        1_000  # up to so many sparse rows are fitted in the space they span: a matter of time alone
-    )
+    # Up to so many sparse rows are fitted in the space that they span: a matter of time alone.
+    max_spanned: int = 1_000
     many_labels: int = 10_000  # from here on, singular directions and EM add nothing
     # With a memory of 10 L-BFGS takes as many steps, each at twice the cost; with a lower tolerance it took twice as
     # long and changed no accuracy by more than .1 points.
@@ -156,17 +155,21 @@ def fit_linear(
     """
     if isinstance(loss, RegressionLoss) and isinstance(rows, np.ndarray):
         return _ridge(rows, targets.reshape(len(targets), -1), weights, penalty)
+
     n_rows, n_inputs = rows.shape
     shape = (n_inputs, loss.n_outputs)
     cut = n_inputs * loss.n_outputs
     decay = penalty / n_rows
 
     def value(parameters: Floats) -> tuple[float, Floats]:
-        weight, bias = parameters[:cut].reshape(shape), parameters[cut:]
+        """The objective divided by n, and its gradient."""
+        weight = parameters[:cut].reshape(shape)  # (D, C)
+        bias = parameters[cut:]
         mean, slope = loss.gradient(Linear(weight, bias)(rows), targets, weights)
-        down = rows.T @ slope.astype(rows.dtype)  # (D, C)
+
+        of_weight = rows.T @ slope.astype(rows.dtype) + decay * weight
         of_bias = slope.sum(axis=0) * free_bias
-        gradient = np.concatenate([(down + decay * weight).ravel(), of_bias])
+        gradient = np.concatenate([of_weight.ravel(), of_bias])
         return mean + 0.5 * decay * float(np.vdot(weight, weight)), gradient
 
     first = np.zeros(cut + loss.n_outputs)
@@ -193,11 +196,16 @@ def _ridge(
         known = ~np.isnan(targets[:, c])
         if known.sum() < 2:
             continue
-        of_row = None if weights is None else weights[known] * (known.sum() / weights[known].sum())
-        # the loss is a mean over all known entries, so a column's errors count by 1 / n_outputs
+
+        of_row = None
+        if weights is not None:
+            of_row = weights[known] * (known.sum() / weights[known].sum())
+
+        # The loss is a mean over all known entries, so a column's errors count by 1 / n_outputs.
         model = Ridge(alpha=0.5 * penalty * targets.shape[1])
         model.fit(rows[known].astype(np.float64), targets[known, c], sample_weight=of_row)
-        weight[:, c], bias[c] = model.coef_, model.intercept_
+        weight[:, c] = model.coef_
+        bias[c] = model.intercept_
     return Linear(weight, bias)
 
 
@@ -231,15 +239,15 @@ class NaiveBayesEM:
     def __init__(self, rows: csr_array) -> None:
         self.rows: csr_array = unit_rows(rows.astype(np.float64))
         self.words: Any = self.rows.T.tocsr()
-        self.pseudo = SETTINGS.em_pseudo_count * (
-            float(self.rows.data.mean()) if self.rows.nnz else 1.0
-        )
+        typical = float(self.rows.data.mean()) if self.rows.nnz else 1.0
+        self.pseudo = SETTINGS.em_pseudo_count * typical
 
     def fit(self, share: Floats) -> Linear:
         """The best model given P(class | row): (N, K)."""
         counts = np.asarray(self.words @ share) + self.pseudo  # (D, K)
         logarithm = np.log(counts) - np.log(counts.sum(axis=0))
         prior = np.log(share.sum(axis=0) + 1.0)
+
         # Only differences between classes matter: centred, the weights of common words are near 0.
         weight = logarithm - logarithm.mean(axis=1, keepdims=True)
         return Linear(weight, (prior - prior.mean()) / SETTINGS.em_sharpness)
@@ -254,6 +262,8 @@ class ClassMeansEM:
     def fit(self, share: Floats) -> Linear:
         """The best model given P(class | row): (N, K)."""
         mean = self.rows.T @ (share / np.maximum(share.sum(axis=0), 1e-12))  # (d, K)
+
+        # −½ |x − mean|² is mean · x − ½ |mean|², but for what all classes have alike.
         weight = mean - mean.mean(axis=1, keepdims=True)
         bias = -0.5 * np.square(mean).sum(axis=0)
         found = Linear(weight, bias - bias.mean())
@@ -294,10 +304,13 @@ def stratified_folds(
     """
     classes = labelled.targets if loss.has_classes else np.zeros(labelled.n_rows, np.int64)
     groups = labelled.duplicate_groups
-    groups = np.arange(classes.size) if groups is None else groups
+    if groups is None:
+        groups = np.arange(classes.size)
     _, first, group = np.unique(groups, return_index=True, return_inverse=True)
     if first.size < SETTINGS.folds:
         first = group = np.arange(classes.size)
+
+    # The groups are shuffled, sorted by class, and dealt out to the folds in turn.
     shuffled = rng.permutation(first.size)
     by_class = shuffled[np.argsort(classes[first][shuffled], kind="stable")]
     fold = np.empty(first.size, np.int64)
@@ -382,13 +395,17 @@ class _Fit:
     def __init__(
         self, labelled: Examples, loss: Loss, seed: int, ignored: Ints, embeddings: Floats | None
     ) -> None:
-        self.loss, self.seed, self.ignored = loss, seed, ignored
+        self.loss = loss
+        self.seed = seed
+        self.ignored = ignored
         self.sources: list[Any] = [labelled.inputs.values]  # all rows, as the parts read them
         if embeddings is not None:  # their mean says nothing about classes
             self.mean = embeddings.mean(axis=0)
             self.sources.append(embeddings - self.mean)
 
         self.bag = self.loss.has_classes and is_bag(labelled.inputs.values)
+
+        # Which labelled rows are fitted, and the fold of each.
         rng = np.random.default_rng(seed)
         chosen = np.arange(labelled.n_rows)
         if chosen.size > SETTINGS.max_fitted:
@@ -401,19 +418,24 @@ class _Fit:
         if chosen.size > 2 * SETTINGS.max_held_out:  # with many rows one fold is enough
             self.fold[self.fold > 0] = -1
 
+        # A class without training rows cannot be predicted: its rows are never held out.
         classes = self.fitted.targets
         for k in range(int(self.fold.max()) + 1 if self.loss.has_classes else 0):
-            held = self.fold == k  # nobody can tell a class of which all rows are held out
-            self.fold[held & ~np.isin(classes, classes[~held])] = -1
+            is_held = self.fold == k
+            is_lost = is_held & ~np.isin(classes, classes[~is_held])
+            self.fold[is_lost] = -1
 
         self.held = self.fitted.take(np.flatnonzero(self.fold >= 0))
         self.fold_of_all = np.full(labelled.n_rows, -1)
         self.fold_of_all[chosen] = self.fold
 
     def run(self) -> LinearTeacher:
+        """Fit the parts one after another, and blend them."""
         values, *embeddings = self.sources
-        x = values[self.fitted.rows]
+        x = values[self.fitted.rows]  # (n, D)
         parts = [self._of_input(x)]
+
+        # Of few labelled bags of words also a model along the leading directions of all rows.
         unsupervised = self.bag and self.fitted.n_rows < SETTINGS.many_labels
         if unsupervised and min(values.shape) > 2 * SETTINGS.n_directions:
             *_, found = randomized_svd(
@@ -422,6 +444,7 @@ class _Fit:
             directions = found.T.astype(np.float64)  # (D, 100)
             parts.append(self._cross_validated(x @ directions).along(directions))
 
+        # The parts so far, and those that read embeddings.
         more = [*parts]
         for vectors in embeddings:
             part = self._cross_validated(vectors[self.fitted.rows])
@@ -429,6 +452,7 @@ class _Fit:
             if unsupervised:
                 more.append(self._refined(ClassMeansEM(vectors), _EMBEDDINGS, more))
 
+        # Last a model of each class over all rows, which begins with what the others predict.
         if unsupervised:
             bayes = NaiveBayesEM(values)
             parts.append(self._refined(bayes, _INPUT, parts))
@@ -440,27 +464,28 @@ class _Fit:
             parts, share = self._with_embeddings(parts, share, more)
 
         model, *others = self._sums(parts, share, -1)
+        of_embeddings = None
+        for weight, bias in others:  # of embeddings as they are given, not centred
+            of_embeddings = Linear(weight, bias - self.mean @ weight)
         return LinearTeacher(
-            model,
-            Linear(others[0].weight, others[0].bias - self.mean @ others[0].weight)
-            if others
-            else None,
-            self._outputs(parts, share, -1),
-            self.fold_of_all,
-            _blended(parts, share),
-            lambda fold: self._outputs(parts, share, fold),
+            model=model,
+            of_embeddings=of_embeddings,
+            outputs=self._outputs(parts, share, -1),
+            fold=self.fold_of_all,
+            held_out=_blended(parts, share),
+            without=lambda fold: self._outputs(parts, share, fold),
         )
 
     def _with_embeddings(
         self, parts: list[_Part], share: Floats, more: list[_Part]
     ) -> tuple[list[_Part], Floats]:
         """A blend, and one of parts on embeddings too, which counts in so far as it clearly errs less."""
-        of_more, trust = self._blend(more), 1.0
+        of_more = self._blend(more)
+        trust = 1.0
         if self.held.n_rows:
             gain = self._losses(parts, share) - self._losses(more, of_more)
-            trust = np.clip(
-                gain.mean() / max(SETTINGS.clear_gain * standard_error(gain), 1e-12), 0, 1
-            )
+            clear = max(SETTINGS.clear_gain * standard_error(gain), 1e-12)
+            trust = np.clip(gain.mean() / clear, 0, 1)
         return parts + more, np.concatenate([(1 - trust) * share, trust * of_more])
 
     def _sums(self, parts: list[_Part], share: Floats, k: int) -> list[Linear]:
@@ -489,6 +514,7 @@ class _Fit:
         few = n_rows <= min(SETTINGS.max_spanned, n_columns // 2)
         if isinstance(rows, np.ndarray) or not few or isinstance(self.loss, RegressionLoss):
             return self._cross_validated(rows)
+
         coordinates, directions = _spanned(rows)
         return self._cross_validated(coordinates).along(directions)
 
@@ -500,7 +526,8 @@ class _Fit:
         collinear, as in spectra, a larger one costs much. On bags of words there is no bias: with few labels it would
         only repeat how many rows of each class happened to be labelled.
         """
-        length, fold, held = _mean_square_length(rows), self.fold, self.held
+        length = _mean_square_length(rows)
+        fold, held = self.fold, self.held
         folds = range(int(fold.max()) + 1)
         tried: list[tuple[float, _Part, Floats]] = []
         models: list[Linear | None] = [None for _ in folds]
@@ -532,10 +559,12 @@ class _Fit:
             models = [*fits]
 
         best = min((losses for *_, losses in tried), key=np.mean)
-        exact = isinstance(self.loss, RegressionLoss)
-        bound = best.mean() + (0.0 if exact else standard_error(best))
+        bound = best.mean()
+        if not isinstance(self.loss, RegressionLoss):
+            bound += standard_error(best)
         good = (one for one in tried if one[2].mean() <= bound)
         penalty, part, _ = next(good, tried[0])  # the largest penalty if no loss is finite
+
         part.models.append(fit(everything, penalty, part.models[0]))
         return part
 
@@ -553,6 +582,7 @@ class _Fit:
             share[-1] = SETTINGS.unchecked_share
             outputs = [part.models[-1](self.sources[part.source]) for part in parts]
             return share / [max(float(each.std()), 1e-12) for each in outputs]
+
         return blend_weights(self.loss, self.held, [part.held_out for part in parts])
 
     def _losses(self, parts: list[_Part], share: Floats) -> Floats:
@@ -562,10 +592,11 @@ class _Fit:
         self, model: NaiveBayesEM | ClassMeansEM, source: int, parts: list[_Part]
     ) -> _Part:
         """Models refined by EM over all rows, which begin with what the other parts predict."""
-        fitted, share = self.fitted, self._blend(parts)
+        fitted = self.fitted
+        share = self._blend(parts)
         classes = fitted.targets.astype(np.int64)
         found = []
-        for k in range(len(parts[0].models)):
+        for k in range(len(parts[0].models)):  # without each fold, and with all
             guess = self.loss.predict(self._outputs(parts, share, k))
             seen = self.fold != k
             ignored = np.concatenate([fitted.rows[~seen], self.ignored])
@@ -593,10 +624,11 @@ def _mean_square_length(rows: Rows) -> float:
 def _spanned(rows: csr_array) -> tuple[Floats, Floats]:
     """Coordinates (n, r) of rows (n, D) in the space that they span, and its orthonormal directions (D, r)."""
     exact = rows.astype(np.float64)
-    square, turned = np.linalg.eigh((exact @ exact.T).toarray())
-    there = square > 1e-10 * max(float(square[-1]), 1e-300)
-    length, turned = np.sqrt(square[there]), turned[:, there]
-    return turned * length, np.asarray(exact.T @ (turned / length))
+    squares, vectors = np.linalg.eigh((exact @ exact.T).toarray())  # of the inner products (n, n)
+    is_spanned = squares > 1e-10 * max(float(squares[-1]), 1e-300)
+    length = np.sqrt(squares[is_spanned])
+    vectors = vectors[:, is_spanned]
+    return vectors * length, np.asarray(exact.T @ (vectors / length))
 
 
 # ---- outputs of models on rows they have not seen
@@ -605,15 +637,17 @@ def _spanned(rows: csr_array) -> tuple[Floats, Floats]:
 def blend_weights(loss: Loss, held: Examples, parts: list[Floats]) -> Floats:
     """Non-negative weights for outputs (n, C) of several models such that their sum has the smallest loss: (parts,)."""
     size = np.array([max(float(part.std()), 1e-12) for part in parts])
-    unit = np.stack(parts) / size[:, None, None]  # (parts, n, C)
+    unit = np.stack(parts) / size[:, None, None]  # (parts, n, C), each of deviation 1
 
     def value(amount: Floats) -> tuple[float, Floats]:
-        outputs = np.tensordot(amount, unit, axes=1)
+        """Mean loss with a small penalty, and its gradient."""
+        outputs = np.tensordot(amount, unit, axes=1)  # (n, C)
         mean, slope = loss.gradient(outputs, held.targets, held.weights)
         gradient = np.tensordot(unit, slope, axes=2) + 2 * SETTINGS.blend_penalty * amount
         return mean + SETTINGS.blend_penalty * float(amount @ amount), gradient
 
-    first, bounds = np.full(len(parts), 0.5), [(0, None)] * len(parts)
+    first = np.full(len(parts), 0.5)
+    bounds = [(0, None)] * len(parts)
     found = minimize(value, first, jac=True, method="L-BFGS-B", bounds=bounds)
     return np.asarray(found.x / size)
 

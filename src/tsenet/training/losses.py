@@ -54,18 +54,19 @@ class _EntryLoss(Loss):
         column = targets[:, None] if targets.ndim == 1 else targets
         if column.shape != outputs.shape:  # never broadcast, which would hide a mistake
             raise ValueError(f"targets of shape {targets.shape} do not fit outputs {outputs.shape}")
+
         known = ~np.isnan(column)
         if weights is None and known.all():  # the usual case, in half of the time
             losses, slope = self._entries(outputs, column)
             n_targets = max(column.size, 1)
-            return float(losses.sum()) / n_targets, np.asarray(slope / n_targets, outputs.dtype)
+            mean = float(losses.sum()) / n_targets
+            return mean, np.asarray(slope / n_targets, outputs.dtype)
 
         weight = known if weights is None else known * weights.reshape(len(weights), -1)
         total = float(weight.sum()) or 1.0
         losses, slope = self._entries(outputs, np.where(known, column, 0.0))
-        return float((weight * losses).sum()) / total, np.asarray(
-            weight * slope / total, outputs.dtype
-        )
+        mean = float((weight * losses).sum()) / total
+        return mean, np.asarray(weight * slope / total, outputs.dtype)
 
     @abstractmethod
     def _entries(self, outputs: Floats, targets: Floats) -> tuple[Floats, Floats]:
@@ -132,14 +133,16 @@ class MulticlassLoss(Loss):
 
         if weights is not None:
             share = share * weights
-
-        of_row = share.sum(axis=0)
+        of_row = share.sum(axis=0)  # (n,)
         total = float(of_row.sum()) or 1.0
-        below = np.ascontiguousarray(outputs.T)
-        below = below - below.max(axis=0)  # ≤ 0: no overflow
-        odds = np.exp(below)
+
+        z = np.ascontiguousarray(outputs.T)
+        z = z - z.max(axis=0)  # ≤ 0: no overflow
+        odds = np.exp(z)
         sums = odds.sum(axis=0)
-        mean = (np.vdot(of_row, np.log(sums)) - np.vdot(share, below)) / total
+
+        # Σ_c share_c · (ln Σ exp z − z_c), whose derivative is softmax(z) · Σ share − share
+        mean = (np.vdot(of_row, np.log(sums)) - np.vdot(share, z)) / total
         slope = (odds * (of_row / sums) - share) / total
         return float(mean), np.asarray(slope.T, outputs.dtype, order="C")
 

@@ -64,15 +64,18 @@ def remove_weakest(net: TSENet, inputs: Inputs, n_parameters: int) -> None:
     """
     predictor = net.predictor()
     graph = UnitGraph(predictor)
-    strength, present = strengths(net, inputs, graph), graph.weight != 0
+    is_there = graph.weight != 0
+    strength = strengths(net, inputs, graph)
     strength[_strongest_paths(graph, strength)] = np.inf
     rank = np.empty(strength.size, np.int64)
     rank[np.argsort(-strength, kind="stable")] = np.arange(strength.size)
-    enough, too_many = 0, strength.size + 1  # what is used grows with what is kept
 
+    # How many of the strongest to keep, by bisection: what is used grows with what is kept.
+    enough = 0
+    too_many = strength.size + 1
     while too_many - enough > 1:
         middle = (enough + too_many) // 2
-        if graph.n_parameters((rank < middle) & present) <= n_parameters:
+        if graph.n_parameters((rank < middle) & is_there) <= n_parameters:
             enough = middle
         else:
             too_many = middle
@@ -92,10 +95,12 @@ def _strongest_paths(graph: UnitGraph, strength: Floats) -> NDArray[np.bool_]:
     wanted = np.zeros(graph.bias.size, bool)
     wanted[graph.layers[-1]] = True
     for part in reversed(graph.parts):
+        # The strongest weight into each unit: of those assigned to one unit, the last stays.
         candidates = part.weights.start + np.flatnonzero(used[part.weights])
-        weakest_first = np.argsort(-strength[candidates], kind="stable")[::-1]
+        weakest_first = candidates[np.argsort(-strength[candidates], kind="stable")[::-1]]
         strongest = np.full(wanted.size, -1)
-        strongest[graph.upper[candidates][weakest_first]] = candidates[weakest_first]
+        strongest[graph.upper[weakest_first]] = weakest_first
+
         chosen = strongest[wanted & (strongest >= 0)]
         kept[chosen] = True
         wanted[graph.lower[chosen]] = True
@@ -104,7 +109,8 @@ def _strongest_paths(graph: UnitGraph, strength: Floats) -> NDArray[np.bool_]:
 
 def strengths(net: TSENet, inputs: Inputs, graph: UnitGraph) -> Floats:
     """Of every weight of a network's graph: (E,)."""
-    size, on_outputs = _sizes_of_values(net, inputs), weights_on_outputs(graph)
+    size = _sizes_of_values(net, inputs)  # (units,)
+    on_outputs = weights_on_outputs(graph)  # (units,)
     return np.asarray(np.abs(graph.weight) * (size[graph.lower] * on_outputs[graph.upper]))
 
 
@@ -115,17 +121,20 @@ def weights_on_outputs(graph: UnitGraph) -> Floats:
     """
     squares = np.zeros(graph.bias.size)
     squares[graph.layers[-1]] = 1.0
-    for _, own, *_ in reversed(graph.parts):
-        through = np.square(graph.weight[own], dtype=np.float64) * squares[graph.upper[own]]
-        squares += np.bincount(graph.lower[own], through, squares.size)
+    for part in reversed(graph.parts):
+        weight = graph.weight[part.weights]
+        through = np.square(weight, dtype=np.float64) * squares[graph.upper[part.weights]]
+        squares += np.bincount(graph.lower[part.weights], through, squares.size)
     return np.sqrt(squares)
 
 
 def _sizes_of_values(net: TSENet, inputs: Inputs) -> Floats:
     """Root mean square of the inputs, of the units of each level, and of the feature units, one after the other."""
     values = inputs.values
-    sample = Inputs(values[:: max(1, -(-len(inputs) // _SAMPLE))])
     squares: Any = np.square(values) if isinstance(values, np.ndarray) else values.multiply(values)
-    hidden = np.square(net.predictor().hidden(sample, 1), dtype=np.float64).mean(axis=0)
-    of_inputs = np.asarray(squares.mean(axis=0)).ravel()
+    of_inputs = np.asarray(squares.mean(axis=0)).ravel()  # (D,)
+
+    step = max(1, -(-len(inputs) // _SAMPLE))
+    activations = net.predictor().hidden(Inputs(values[::step]), 1)  # (n, U)
+    hidden = np.square(activations, dtype=np.float64).mean(axis=0)
     return np.asarray(np.sqrt(np.concatenate([of_inputs, hidden])))

@@ -39,6 +39,7 @@ def score_of(metric: Any, targets: Targets) -> Score | None:
     """
     if metric is None or metric == "loss":
         return None
+
     if callable(metric):
         return lambda held, outputs: float(metric(*_as_given(held.targets, outputs, targets)))
     named = ("r2", "mae", "rmse") if isinstance(targets, RegressionTargets) else ("accuracy", "auc")
@@ -48,7 +49,8 @@ def score_of(metric: Any, targets: Targets) -> Score | None:
         )
 
     def score(held: Examples, outputs: Floats) -> float:
-        true, n_outputs = held.targets, outputs.shape[1]
+        true = held.targets
+        n_outputs = outputs.shape[1]
         if not isinstance(targets, ClassTargets):
             wanted, predicted = _as_given(true, outputs, targets)
         elif metric == "accuracy":
@@ -68,23 +70,29 @@ def _as_given(
     """True targets as in ``y``, and what is predicted: probabilities or values."""
     if isinstance(targets, RegressionTargets):
         return targets.decode(true.reshape(len(true), -1)), targets.decode(outputs)
+
     predicted = targets.loss.predict(outputs)
-    return (targets.classes[true] if isinstance(targets, ClassTargets) else true), predicted
+    if isinstance(targets, ClassTargets):
+        return targets.classes[true], predicted
+    return true, predicted
 
 
 def _mean_over_columns(
     metric: str, wanted: Floats, predicted: Floats, weights: NDArray[Any] | None
 ) -> float:
     """Mean score of the columns of (n,) or (n, C) on their known entries; NaN if it is defined for none."""
-    wanted, predicted = (part.reshape(len(part), -1) for part in (wanted, predicted))
+    wanted = wanted.reshape(len(wanted), -1)
+    predicted = predicted.reshape(len(predicted), -1)
     if weights is not None:
         weights = np.broadcast_to(weights.reshape(len(weights), -1), wanted.shape)
+
     scores = []
     for c in range(wanted.shape[1]):
         known = ~np.isnan(wanted[:, c])
-        own = None if weights is None else weights[known, c]
+        of_column = None if weights is None else weights[known, c]
         if known.any():
-            scores.append(_column_score(metric, wanted[known, c], predicted[known, c], own))
+            scores.append(_column_score(metric, wanted[known, c], predicted[known, c], of_column))
+
     defined = [score for score in scores if not np.isnan(score)]
     return float(np.mean(defined)) if defined else float("nan")
 
@@ -97,6 +105,7 @@ def _column_score(metric: str, true: Floats, found: Floats, weights: Any) -> flo
         return float(np.average((found > 0.5) == (true > 0.5), weights=weights))
     if (metric == "auc" and np.unique(true).size < 2) or (metric == "r2" and true.size < 2):
         return float("nan")
+
     function, sign = {
         "auc": (metrics.roc_auc_score, 1),
         "r2": (metrics.r2_score, 1),
@@ -114,11 +123,15 @@ def r2_of_draws(true: Floats, found: Floats, draws: NDArray[np.int64]) -> Floats
     columns = []
     for c in range(true.shape[1]):
         known = ~np.isnan(true[:, c])
-        centred = np.where(known, true[:, c] - true[known, c].mean() if known.any() else 0.0, 0.0)
+        centre = true[known, c].mean() if known.any() else 0.0
+        centred = np.where(known, true[:, c] - centre, 0.0)
         error = np.where(known, true[:, c] - found[:, c], 0.0)
-        n_known, total, square, missed = (
-            part[draws].sum(axis=1) for part in (known, centred, centred**2, error**2)
-        )
+
+        # Sums over each draw: (draws,)
+        n_known = known[draws].sum(axis=1)
+        total = centred[draws].sum(axis=1)
+        square = (centred**2)[draws].sum(axis=1)
+        missed = (error**2)[draws].sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             spread = square - total**2 / n_known
             score = 1 - missed / spread

@@ -83,11 +83,16 @@ class ClassTargets(Targets):
     classes: NDArray[Any]
 
     def __post_init__(self) -> None:
-        names, two = tuple(map(str, self.classes.tolist())), self.classes.size == 2
-        self.loss = BinaryLoss() if two else MulticlassLoss(self.classes.size)
-        self.n_targets, self.output_names = 1, names[1:] if two else names
-        n_outputs = self.loss.n_outputs
-        self.output_scale, self.output_shift = np.ones(n_outputs), np.zeros(n_outputs)
+        names = tuple(map(str, self.classes.tolist()))
+        if self.classes.size == 2:  # one output, for the second class
+            self.loss = BinaryLoss()
+            self.output_names = names[1:]
+        else:
+            self.loss = MulticlassLoss(self.classes.size)
+            self.output_names = names
+        self.n_targets = 1
+        self.output_scale = np.ones(self.loss.n_outputs)
+        self.output_shift = np.zeros(self.loss.n_outputs)
 
     @classmethod
     def learn(cls, y: NDArray[Any]) -> ClassTargets:
@@ -110,6 +115,7 @@ class ClassTargets(Targets):
         y, known = given
         if y.ndim != 1:
             raise DataError("y must be one column of classes, as before")
+
         new = known & ~np.isin(y, self.classes)
         if new.any():
             found = np.unique(y[new]).tolist()
@@ -118,12 +124,15 @@ class ClassTargets(Targets):
                 f"y holds classes that were not there before: {found}; classes_ is {self.classes.tolist()}"
                 f"{hint if -1 in found else ''}"
             )
+
         return np.where(known, np.searchsorted(self.classes, y), -1)
 
     def decode(self, outputs: Floats) -> NDArray[Any]:
         """The most probable class of raw outputs (N, C): (N,)."""
-        two = self.classes.size == 2
-        number = (outputs[:, 0] > 0).astype(np.intp) if two else outputs.argmax(axis=1)
+        if self.classes.size == 2:
+            number = (outputs[:, 0] > 0).astype(np.intp)
+        else:
+            number = outputs.argmax(axis=1)
         answer: NDArray[Any] = self.classes[number]
         return answer
 
@@ -140,10 +149,11 @@ class ClassTargets(Targets):
                     "each, or leave them out"
                 )
 
-        present = np.unique(encoded[encoded >= 0])  # a class without rows has no weight to balance
+        known = encoded[encoded >= 0]
+        present = np.unique(known)  # a class without rows has no weight to balance
         weights = np.ones(self.classes.size)
         weights[present] = compute_class_weight(
-            class_weight, classes=self.classes[present], y=self.classes[encoded[encoded >= 0]]
+            class_weight, classes=self.classes[present], y=self.classes[known]
         )
         return np.asarray(weights[encoded])
 
@@ -159,10 +169,12 @@ class MultilabelTargets(Targets):
     n_labels: int
 
     def __post_init__(self) -> None:
-        self.loss, self.n_targets = MultilabelLoss(self.n_labels), self.n_labels
+        self.loss = MultilabelLoss(self.n_labels)
+        self.n_targets = self.n_labels
         self.classes = np.arange(self.n_labels)  # column numbers
         self.output_names = tuple(map(str, range(self.n_labels)))
-        self.output_scale, self.output_shift = np.ones(self.n_labels), np.zeros(self.n_labels)
+        self.output_scale = np.ones(self.n_labels)
+        self.output_shift = np.zeros(self.n_labels)
 
     def encode(self, given: ParsedTargets) -> NDArray[Any]:
         """Labels (N, C), as given."""
@@ -188,9 +200,11 @@ class MultilabelTargets(Targets):
             counts = np.stack([(encoded == k).sum(axis=0) for k in (0, 1)])  # (2, C)
             absent, present = counts.sum(axis=0) / (2.0 * np.maximum(counts, 1))
         else:
-            single = isinstance(class_weight, dict)
-            each = [class_weight] * self.n_labels if single else list(class_weight)
-            absent, present = (np.array([w.get(k, 1.0) for w in each]) for k in (0, 1))
+            of_labels = class_weight
+            if isinstance(class_weight, dict):
+                of_labels = [class_weight] * self.n_labels
+            absent = np.array([weights.get(0, 1.0) for weights in of_labels])
+            present = np.array([weights.get(1, 1.0) for weights in of_labels])
 
         return np.asarray(np.where(encoded > 0.5, present, absent))
 
@@ -216,7 +230,8 @@ class RegressionTargets(Targets):
     output_scale: Floats
 
     def __post_init__(self) -> None:
-        self.n_targets, self.output_names = self.output_shift.size, None
+        self.n_targets = self.output_shift.size
+        self.output_names = None
         self.loss = RegressionLoss(self.n_targets)
 
     @classmethod
@@ -232,22 +247,26 @@ class RegressionTargets(Targets):
         known = ~np.isnan(column)
         if not known.any(axis=0).all():
             raise DataError("a column of y holds no known value")
+
+        # Of values divided by a power of two: no square overflows.
         count = known.sum(axis=0)
         power = overflow_safe_scale(np.abs(np.where(known, column, 0.0)).max(axis=0))
         column = np.where(known, column / power, 0.0)
-        shift = column.sum(axis=0) / count
-        square = np.square(np.where(known, column - shift, 0.0)).sum(axis=0) / count
-        shift, deviation = shift * power, np.sqrt(square) * power
+        mean = column.sum(axis=0) / count
+        variance = np.square(np.where(known, column - mean, 0.0)).sum(axis=0) / count
+
+        shift = mean * power
+        deviation = np.sqrt(variance) * power
         varies = deviation > np.maximum(1e-12 * np.abs(shift), 1e-300)  # more than by rounding
         return cls(y.ndim == 1, shift, np.where(varies, deviation, 1.0))
 
     def encode(self, given: ParsedTargets) -> Floats:
         """Scaled values: (N,) for one target, else (N, C)."""
         y = given.values
-        if (y.ndim == 1) != self.one_target or (
-            y.ndim == 2 and y.shape[1] != self.output_shift.size
-        ):
+        fits = y.ndim == 1 if self.one_target else y.shape[1:] == self.output_shift.shape
+        if not fits:
             raise DataError(f"y must have {self.output_shift.size} columns, as before")
+
         column = y.reshape(len(y), -1)
         if np.abs(self.output_shift).max() > 1e300:  # a difference could overflow
             scaled: Floats = column / self.output_scale - self.output_shift / self.output_scale
@@ -329,6 +348,7 @@ def read_targets(y: Any, classification: bool, unlabeled: Any = None) -> ParsedT
     missing = _missing(given)
     if unlabeled is not None:
         missing[~missing] = given[~missing] == unlabeled  # text never equals a number
+
     if not classification:
         return _values(given, missing)
     several = given.ndim == 2 and given.shape[1] > 1
@@ -511,6 +531,7 @@ def _labels(given: NDArray[Any], missing: NDArray[np.bool_]) -> ParsedTargets:
         labels = _floats(given, missing)
     except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"a 2-D y must hold 0, 1 or NaN (unknown): {error}") from error
+
     known = labels[~missing]
     if not np.isin(known, (0.0, 1.0)).all():
         other = known[~np.isin(known, (0.0, 1.0))][0]
@@ -528,6 +549,7 @@ def _values(given: NDArray[Any], missing: NDArray[np.bool_]) -> ParsedTargets:
         values = _floats(given, missing)
     except (TypeError, ValueError, OverflowError) as error:
         raise NonNumericError(f"y must hold numbers: {error}") from error
+
     if not values.size:
         raise DataError(f"y is empty: its shape is {values.shape}")
     _check_finite(values[~missing])
@@ -562,15 +584,13 @@ def targets_from_parts(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) ->
         return MultilabelTargets(meta["n_labels"])
 
     if kind == "values":
-        shift, scale = arrays["shift"], arrays["scale"]
-        if (
-            shift.ndim != 1
-            or shift.shape != scale.shape
-            or any(array.dtype != np.float64 for array in (shift, scale))
-            or not shift.size
-            or (meta["one_target"] and shift.size != 1)
-            or not (np.isfinite(shift).all() and np.isfinite(scale).all() and (scale > 0).all())
-        ):
+        shift = arrays["shift"]
+        scale = arrays["scale"]
+        fits = shift.ndim == 1 and shift.size > 0 and shift.shape == scale.shape
+        fits &= shift.size == 1 or not meta["one_target"]
+        for array in (shift, scale):
+            fits &= array.dtype == np.float64 and bool(np.isfinite(array).all())
+        if not fits or (scale <= 0).any():
             raise ValueError("shift and scale of the targets must be finite, a scale positive")
         return RegressionTargets(bool(meta["one_target"]), shift, scale)
 
