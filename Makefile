@@ -66,7 +66,7 @@ coverage: $(QUALITY_INSTALLED) ## Branches of src that the tests run, kernels in
 	$(BIN)/coverage report
 
 # Tests that call kernels directly, on data small enough for plain Python.
-PYTHON_MODE := tests/network/test_sparse_linear.py tests/network/test_kernels.py tests/skeleton/kernels tests/topics/test_kernels.py \
+PYTHON_MODE := tests/network/test_sparse_linear.py tests/network/test_kernels.py tests/skeleton/kernels tests/topics/test_topic_kernels.py \
 	tests/expansion
 
 mutation: $(QUALITY_INSTALLED) ## Change modules in small ways in a copy of the tree; do their tests notice? (ARGS=--help)
@@ -82,7 +82,7 @@ OLDEST_TORCH ?= 2.4.0
 OLD_WARNINGS := -W "ignore:You are using .torch.load:FutureWarning"  # torch's own, when it reads a pickle
 # What needs packages that only the development install has; and early versions of typer load rich for --help.
 WITHOUT_EXTRAS := --ignore=tests/store/test_onnx_export.py --ignore=tests/store/test_bif.py --ignore=tests/docs --ignore=tests/test_docs.py \
-	--ignore=tests/browser --ignore=tests/labelling --ignore=tests/cli/test_label.py --ignore=tests/benchmarks --ignore=tests/reproduce --ignore=tests/explain/test_scores.py --ignore=tests/test_canaries.py \
+	--ignore=tests/browser --ignore=tests/labelling --ignore=tests/cli/test_label.py --ignore=tests/benchmarks --ignore=tests/reproduce --ignore=tests/explain/test_topic_scores.py --ignore=tests/test_canaries.py \
 	--ignore=tests/contract/test_references.py --ignore=tests/contract/test_release.py \
 	--deselect=tests/cli/test_app.py::TestHelp::test_loads_nothing_heavy
 

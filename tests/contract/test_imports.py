@@ -6,7 +6,7 @@ import ast
 import json
 import subprocess
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -132,3 +132,9 @@ def test_a_topic_model_is_imported_without_numba() -> None:
     )
     assert run.returncode == 0, run.stderr
     assert run.stdout.strip() == "False"
+
+
+def test_no_two_modules_have_one_name() -> None:
+    """A name in a traceback or an editor's tab says which module it is."""
+    names = Counter(path.stem for path in SOURCES if path.stem != "__init__")
+    assert [name for name, count in names.items() if count > 1] == []

@@ -63,7 +63,7 @@ def label(
         )
 
     from tsenet.labelling.documents import Documents
-    from tsenet.labelling.export import Exporter
+    from tsenet.labelling.exporter import Exporter
     from tsenet.labelling.journal import Journal
     from tsenet.labelling.session import Session
 

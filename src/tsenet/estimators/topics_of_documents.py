@@ -20,7 +20,7 @@ from tsenet.errors import DataError
 from tsenet.estimators.shown_topics import LEAST, ShownTopics
 from tsenet.estimators.topic_words import split_words
 from tsenet.explain.bins import calendar_periods, round_step
-from tsenet.explain.scores import hierarchy_scores
+from tsenet.explain.topic_scores import hierarchy_scores
 from tsenet.skeleton.tree import LatentTree
 from tsenet.topics.likelihood import log_likelihood
 from tsenet.topics.presence import PRESENT

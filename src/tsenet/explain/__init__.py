@@ -12,7 +12,7 @@ from tsenet.explain.prediction import (
     Reason,
     explain_prediction,
 )
-from tsenet.explain.scores import Coherence, coherence, hierarchy_scores
+from tsenet.explain.topic_scores import Coherence, coherence, hierarchy_scores
 from tsenet.explain.units import ActiveRow, Feature, Unit, Units, describe_units
 from tsenet.topics.describe import topic_tree
 from tsenet.topics.listing import to_json, to_markdown, to_text

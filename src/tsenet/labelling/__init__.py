@@ -9,8 +9,8 @@
 - :mod:`tsenet.labelling.worker`: the process in which topics and models are learned;
 - :mod:`tsenet.labelling.propose`: which texts to label next;
 - :mod:`tsenet.labelling.estimate`: how good the model is;
-- :mod:`tsenet.labelling.views`: lists of texts, chosen and sorted;
+- :mod:`tsenet.labelling.lists`: lists of texts, chosen and sorted;
 - :mod:`tsenet.labelling.workspace`: all of this together, for any number of windows;
-- :mod:`tsenet.labelling.export`: the files to leave with;
+- :mod:`tsenet.labelling.exporter`: the files to leave with;
 - :mod:`tsenet.labelling.server`: the page and what it asks for, on this machine only.
 """

@@ -23,9 +23,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tsenet.errors import DataError, TSENetError
-from tsenet.labelling.export import Exporter
+from tsenet.labelling.exporter import Exporter
+from tsenet.labelling.lists import GoneError
 from tsenet.labelling.session import ConflictError
-from tsenet.labelling.views import GoneError
 from tsenet.labelling.workspace import Workspace
 
 __all__ = ["Service", "application"]

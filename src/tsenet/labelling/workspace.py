@@ -22,11 +22,11 @@ from tsenet.labelling.estimate import (
     random_sample,
 )
 from tsenet.labelling.learner import TOPIC_WEIGHT, TrainingLabels
+from tsenet.labelling.lists import SORTS, Situation, View, Views
 from tsenet.labelling.propose import pure_topics
 from tsenet.labelling.session import Session
 from tsenet.labelling.state import MAX_TITLE, NONE
 from tsenet.labelling.text_topics import Topics
-from tsenet.labelling.views import SORTS, Situation, View, Views
 from tsenet.labelling.worker import Failed, Fitted, Job, Message, Ready, Worker
 from tsenet.training.scores import wilson_interval
 

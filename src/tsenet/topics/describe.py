@@ -31,9 +31,9 @@ from tsenet.topics.presence import (
     topics_above,
     tree_strengths,
 )
+from tsenet.topics.ranking import WordMass, rank_words
 from tsenet.topics.titles import titles
 from tsenet.topics.topic import Topic, TopicWord
-from tsenet.topics.words import WordMass, rank_words
 
 if TYPE_CHECKING:
     from tsenet.data.binary import BinaryRows

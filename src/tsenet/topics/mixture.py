@@ -238,7 +238,7 @@ def occurrences(
     rows: BinaryRows, weight: Floats, counts: Floats, sparsity: float = SETTINGS.sparsity
 ) -> Floats:
     """One EM pass: expected occurrences of the words in the topics, given those of the last pass: (V, K)."""
-    from tsenet.topics.kernels import divide_words  # numba: .4 seconds, for those who learn
+    from tsenet.topics.topic_kernels import divide_words  # numba: .4 seconds, for those who learn
 
     counts = np.ascontiguousarray(counts)  # the kernel is compiled for one layout only
     of_word = counts.sum(axis=1)

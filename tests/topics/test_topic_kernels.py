@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from tsenet.skeleton.kernels.csr import Csr
-from tsenet.topics.kernels import divide_words
+from tsenet.topics.topic_kernels import divide_words
 
 Floats = NDArray[np.float64]
 
