@@ -55,5 +55,21 @@ def topics(
         scores.round(4).to_csv(out, index=False)
 
 
+@app.command()
+def outliers(
+    corpus: Annotated[str, typer.Option(help="Names, separated by commas; default: all.")] = "",
+    documents: Annotated[int, typer.Option(help="Documents of a fit.")] = 5_000,
+    final: Annotated[
+        bool, typer.Option("--final", help="Ask for the test documents, not for training ones.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="Write the shares to this csv file.")] = None,
+) -> None:
+    """Share of documents of this and of other corpora that fit no topic of a model (TSENET_DATA)."""
+    names = corpus.split(",") if corpus else benchmark.TEXT_CORPORA
+    shares = benchmark.outliers(names, documents, final=final)
+    if out is not None:
+        shares.round(4).to_csv(out, index=False)
+
+
 if __name__ == "__main__":
     app()

@@ -600,3 +600,55 @@ def run(
             if method == "tsenet" and asked is None:
                 asked = scores["n_topics"].astype(int).tolist()
     return pd.concat(rows, ignore_index=True)
+
+
+# ---- documents that fit no topic
+
+#: Corpora of texts, of which each model gets its own and the others.
+TEXT_CORPORA = (
+    "20newsgroups",
+    "ag_news",
+    "dbpedia",
+    "stackoverflow",
+    "imdb",
+    "paper-yahoo",
+    "paper-yelp",
+    "paper-sogou_c",
+)
+
+
+def outliers(
+    names: Sequence[str] = TEXT_CORPORA,
+    n_fit: int = 5_000,
+    n_held: int = 1_000,
+    final: bool = False,
+) -> pd.DataFrame:
+    """Share of the documents of each corpus that fit no topic of a model of each corpus.
+
+    Of its own corpus, a model has not seen these documents: they are held out of the training documents, or with
+    ``final`` the test documents.
+    """
+    from tsenet import TopicModel
+
+    samples = {name: _texts_of(name, n_fit, n_held, final) for name in names}
+    rows = []
+    for name in names:
+        model = TopicModel().fit(samples[name][0])
+        shares = {
+            other: float(np.mean(model.predict(held) < 0)) for other, (_, held) in samples.items()
+        }
+        rows.append({"model": name, **shares})
+        print(pd.DataFrame(rows[-1:]).round(3).to_string(index=False), flush=True)
+    return pd.DataFrame(rows)
+
+
+def _texts_of(name: str, n_fit: int, n_held: int, final: bool) -> tuple[list[str], list[str]]:
+    """Texts to fit and texts to ask for."""
+    train = load(name, "train")
+    order = np.random.default_rng(0).permutation(train.y.size)
+    if not final:
+        held, fit = order[:n_held], order[n_held : n_held + n_fit]
+        return [train.X[k] for k in np.sort(fit)], [train.X[k] for k in np.sort(held)]
+    test = load(name, "test")
+    asked = np.random.default_rng(1).permutation(test.y.size)[:n_held]
+    return [train.X[k] for k in np.sort(order[:n_fit])], [test.X[k] for k in np.sort(asked)]

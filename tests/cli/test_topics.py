@@ -194,6 +194,7 @@ class TestResults:
         printed = json.loads(fine(*command, "--no-explorer", "--stop-words", "none", "--json"))
         assert (printed["documents"], printed["without_text"]) == (121, 1)
         assert printed["duplicates"] == len(DOCUMENTS) - len(set(DOCUMENTS))
+        assert printed["outliers"] == tsenet.load(out / "model.tsenet").n_outliers_ >= 1
         assert printed["written"] == [name for name in FILES if name != "topics.html"]
         model = tsenet.load(out / "model.tsenet")
         assert (model.top_words, model.random_state) == (2, 5)

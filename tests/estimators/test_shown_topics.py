@@ -43,7 +43,10 @@ def test_print_shows_the_tree(four_subjects: list[str]) -> None:
     model = TopicModel(levels=(2, 4))
     assert str(model) == repr(model)
     text = str(model.fit(four_subjects))
-    assert text.splitlines()[0] == "6 topics of 400 documents, 12 words"
+    n_empty = sum(not words.split() for words in four_subjects)
+    assert model.n_outliers_ == n_empty > 1
+    outliers = f"{n_empty} outliers without a topic"
+    assert text.splitlines()[0] == f"6 topics of 400 documents, 12 words; {outliers}"
     for row in model.topics_.itertuples():
         (line,) = (line for line in text.splitlines() if line.endswith(f"  {row.id}"))
         assert row.label in line

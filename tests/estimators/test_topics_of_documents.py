@@ -10,6 +10,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
+import tsenet
 from tests.cli.program import SUBJECTS
 from tests.estimators.topics import page_payload, subject_of
 from tsenet import TopicModel
@@ -33,6 +34,62 @@ class TestDocuments:
     def test_an_empty_document_has_no_topic(self, fitted: TopicModel) -> None:
         assert fitted.transform(["", "unknown words"], min_strength=0).nnz == 0
         assert fitted.topics_of("", min_strength=0).empty
+
+    def test_documents_that_fit_no_topic_are_outliers(
+        self, fitted: TopicModel, texts: list[str], tmp_path: Path
+    ) -> None:
+        main = fitted.predict(texts)
+        strengths = fitted.transform(texts).toarray()
+        low = np.flatnonzero(fitted.topics_["level"] == 1)
+        assert np.array_equal(main < 0, ~strengths.any(axis=1))
+        fitting = main >= 0
+        expected = low[strengths[:, low].argmax(axis=1)]
+        assert main[fitting].tolist() == expected[fitting].tolist()
+        assert fitted.n_outliers_ == np.count_nonzero(~fitting) <= 0.03 * len(texts)
+        assert np.array_equal(fitted.predict(), main)
+
+        weather = "showers tomorrow turning sleet over higher ground dusk wind rain"
+        strange = [f"{weather} goal", "goal goal goal", weather, ""]
+        assert (fitted.predict(strange) < 0).tolist() == [True, False, True, True]
+        nearest = fitted.assign_outliers(strange)
+        assert nearest[0] == nearest[1] == fitted.predict(strange)[1]
+        assert nearest[2:].tolist() == [-1, -1]
+        assert (fitted.assign_outliers(texts)[fitting] == main[fitting]).all()
+
+        fitted.save(tmp_path / "m.tsenet")
+        loaded = tsenet.load(tmp_path / "m.tsenet")
+        assert loaded.predict([*texts, *strange]).tolist() == [*main, *fitted.predict(strange)]
+        assert loaded.n_outliers_ == fitted.n_outliers_
+
+    def test_main_topics_of_a_level_or_of_those_shown(
+        self, model: TopicModel, texts: list[str]
+    ) -> None:
+        for level in (1, None):
+            main = model.predict(texts, level=level)
+            assert set(model.topics_["level"].iloc[main[main >= 0]]) == {1}
+        with pytest.raises(DataError, match="no topic of level 5"):
+            model.predict(texts, level=5)
+        chosen = model.reduce(2).predict(texts)
+        assert set(chosen) <= {-1, 0, 1}
+        strengths = model.transform(texts).toarray()
+        is_main = strengths[chosen >= 0].max(axis=1)
+        assert (strengths[np.flatnonzero(chosen >= 0), chosen[chosen >= 0]] == is_main).all()
+
+    def test_new_documents_are_counted_among_the_outliers(
+        self, model: TopicModel, texts: list[str]
+    ) -> None:
+        before = model.n_outliers_
+        model.partial_fit(["showers sleet goal dusk wind rain", texts[0], ""])
+        assert model.n_outliers_ == before + 2
+        assert np.count_nonzero(model.predict() < 0) == model.n_outliers_
+
+    def test_the_page_lists_outliers(self, model: TopicModel, tmp_path: Path) -> None:
+        for texts, listed in (
+            (["goal referee goal", "", "sleet dusk"], "2: documents 1, 2"),
+            (["sleet dusk"], "1: document 0"),
+        ):
+            facts = dict(page_payload(model, tmp_path / "page.html", texts)["data"])
+            assert facts["Documents without a topic (outliers)"] == listed
 
     def test_fit_transform_is_fit_and_transform(self, fitted: TopicModel, texts: list[str]) -> None:
         assert (clone(fitted).fit_transform(texts) != fitted.transform(texts)).nnz == 0

@@ -390,7 +390,7 @@ def _write_documents(
     Returns
     -------
     dict of str to int
-        Numbers of documents: in all, without text, duplicates, and without a topic, which have a row without one.
+        Numbers of documents: in all, without text, duplicates, and outliers, which have a row without a topic.
     """
     progress.start("topics of documents", None)
     parts: Iterable[Any]
@@ -417,7 +417,7 @@ def _write_documents(
         "documents": n_documents,
         "without text": len(documents.texts) - len(filled),
         "duplicates": len(filled) - len(set(filled)),
-        "without a topic": n_without,
+        "outliers": n_without,
     }
 
 

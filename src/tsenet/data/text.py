@@ -10,6 +10,8 @@ import json
 import re
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, field
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +43,19 @@ _NOT_STORED = ("dtype", "input")
 
 
 # ---- choosing and counting words
+
+
+@dataclass(frozen=True, eq=False)
+class WordCounts(Table):
+    """Word counts of texts.
+
+    Attributes
+    ----------
+    n_unknown : int64 (N,)
+        Different words of each text that are no columns; without stop words.
+    """
+
+    n_unknown: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
 
 def word_vectorizer(
@@ -175,11 +190,14 @@ def vectorize(
     choose_segmenter(vectorizer, texts)
     with as_progress(progress) as report:
         report.start("counting words", None)
+        counting, n_words = _counting(vectorizer)
         try:
-            counts = vectorizer.fit_transform(texts)
+            counts = counting.fit_transform(texts)
         except ValueError as error:
             raise DataError(_without_vocabulary(texts, vectorizer, error)) from error
-        table = _table(counts, vectorizer)
+        vectorizer.vocabulary_ = counting.vocabulary_
+        vectorizer.fixed_vocabulary_ = counting.fixed_vocabulary_
+        table = _table(counts, vectorizer, n_words)
         n_empty = int(np.count_nonzero(np.diff(table.values.indptr) == 0))
         report.finish(
             f"vocabulary: {table.n_columns:,} words; {n_empty:,} of {table.n_rows:,} texts contain none of them"
@@ -229,7 +247,23 @@ def count_words(documents: Iterable[str], vectorizer: Any) -> Table:
     if not hasattr(vectorizer, "transform"):
         vectorizer = vectorizer_of_words(list(vectorizer))
     texts = [without_html(text) for text in texts_of(documents)]
-    return _table(vectorizer.transform(texts), vectorizer)
+    counting, n_words = _counting(vectorizer)
+    return _table(counting.transform(texts), vectorizer, n_words)
+
+
+def _counting(vectorizer: CountVectorizer) -> tuple[Any, list[int]]:
+    """A copy of a vectorizer, and a list to which it adds the number of different words of each text it reads."""
+    split = vectorizer.build_analyzer()
+    n_words: list[int] = []
+
+    def split_and_count(text: str) -> list[str]:
+        words: list[str] = split(text)
+        n_words.append(len(set(words)))
+        return words
+
+    counting = copy(vectorizer)
+    counting.build_analyzer = lambda: split_and_count
+    return counting, n_words
 
 
 def vectorizer_of_words(
@@ -307,11 +341,13 @@ def texts_of(documents: Iterable[Any]) -> list[str]:
     return texts
 
 
-def _table(counts: Any, vectorizer: Any) -> Table:
+def _table(counts: Any, vectorizer: Any, n_words: Sequence[int]) -> WordCounts:
     words = _words_of(vectorizer)
     counts.sort_indices()
     parts = counts.data.astype(np.int32), counts.indices, counts.indptr
-    return Table(sp.csr_array(parts, shape=counts.shape), words, no_levels(len(words)))
+    values = sp.csr_array(parts, shape=counts.shape)
+    n_unknown = np.array(n_words, np.int64) - np.diff(values.indptr)
+    return WordCounts(values, words, no_levels(len(words)), n_unknown=n_unknown)
 
 
 def _words_of(vectorizer: Any) -> tuple[str, ...]:

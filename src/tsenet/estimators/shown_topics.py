@@ -5,23 +5,25 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tsenet.data.binary import BinaryRows, BinaryRule
 from tsenet.data.cells import Cells
 from tsenet.data.table import Table
-from tsenet.data.text import as_counts
+from tsenet.data.text import WordCounts, as_counts
 from tsenet.errors import DataError, count_of
 from tsenet.estimators.base import SavedEstimator
 from tsenet.estimators.checked_rows import checked_embeddings
 from tsenet.topics.describe import TopicDescription, describe_hierarchy
 from tsenet.topics.hierarchy import TopicHierarchy
+from tsenet.topics.likelihood import DocumentFit
 from tsenet.topics.listing import to_text
 from tsenet.topics.starts import Start
 from tsenet.topics.topic import Topic, TopicView, every_topic, view_topics
@@ -30,6 +32,37 @@ if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
 
 LEAST = 0.01  # smaller strengths of topics are left out
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentRows(BinaryRows):
+    """Which words occur in documents, and how many more.
+
+    Attributes
+    ----------
+    n_unknown : int64 (N,)
+        Different words of each document that are not in the vocabulary; 0 in a table of counts.
+    """
+
+    n_unknown: NDArray[np.int64]
+
+    @classmethod
+    def of_counts(cls, table: Table, rule: BinaryRule) -> Self:
+        """Rows of word counts."""
+        rows = rule.apply(table)
+        n_unknown = np.zeros(rows.n_rows, np.int64)
+        if isinstance(table, WordCounts):
+            n_unknown = table.n_unknown
+        return cls.of(rows, n_unknown)
+
+    @classmethod
+    def of(cls, rows: BinaryRows, n_unknown: NDArray[np.int64]) -> Self:
+        """The same rows, with the numbers of their unknown words."""
+        return cls(rows.indptr, rows.indices, rows.n_columns, n_unknown)
+
+    def beside(self, cells: Cells, vectors: Any) -> DocumentRows:
+        """The documents with the cells of their vectors as hidden words."""
+        return DocumentRows.of(cells.beside(self, vectors), self.n_unknown)
 
 
 class ShownTopics(SavedEstimator):
@@ -44,12 +77,14 @@ class ShownTopics(SavedEstimator):
     n_documents_: int
     _hierarchy: TopicHierarchy  # all topics, also those that are not shown
     _description: TopicDescription  # what the documents say about them
+    _fit: DocumentFit  # which documents fit the topics
+    _n_outliers: int  # documents of n_documents_ that fit none
     _labels: dict[str, str]  # chosen by the user, by topic id
     _seed_words: dict[str, tuple[str, ...]]  # of each topic that words started, by its id
     _pins: list[Start]  # topics that fit keeps
     _selection: tuple[str, ...] | None  # ids of the topics that reduce() chose
     _cells: Cells | None  # of embeddings, as hidden words; None in a model of words alone
-    _rows: BinaryRows | None  # the documents of fit; None in a model from a file
+    _rows: DocumentRows | None  # the documents of fit; None in a model from a file
     _phrases: dict[tuple[int, int], int]  # pairs of words that are phrases in the texts
     _strengths: Any  # of the topics in these documents; None until they are needed
 
@@ -59,6 +94,8 @@ class ShownTopics(SavedEstimator):
             return repr(self)
         n_documents = count_of(self.n_documents_, "document")
         head = f"{len(self._shown):,} topics of {n_documents}, {len(self.vocabulary_):,} words"
+        if self.n_outliers_:
+            head += f"; {count_of(self.n_outliers_, 'outlier')} without a topic"
         return f"{head}\n{to_text(self.view_.topics)}"
 
     def set_params(self, **params: Any) -> Self:
@@ -106,6 +143,12 @@ class ShownTopics(SavedEstimator):
         )
 
     @property
+    def n_outliers_(self) -> int:
+        """Documents of the fit in which no topic is present, because they fit none."""
+        check_is_fitted(self, "binary_rule_")
+        return self._n_outliers
+
+    @property
     def vocabulary_(self) -> tuple[str, ...]:
         """The words."""
         check_is_fitted(self, "binary_rule_")
@@ -150,7 +193,7 @@ class ShownTopics(SavedEstimator):
 
     # ---- what documents and changes need of the topics
 
-    def _describe(self, rows: BinaryRows, ids: Sequence[str]) -> TopicDescription:
+    def _describe(self, rows: DocumentRows, ids: Sequence[str]) -> TopicDescription:
         """Words and shares of the topics; those of seed words have these."""
         column = {word: k for k, word in enumerate(self.vocabulary_)}
         topic = {name: k for k, name in enumerate(ids)}
@@ -167,9 +210,10 @@ class ShownTopics(SavedEstimator):
             n_shown=self.top_words,
             seeds=seeds,
             phrases=self._phrases,
+            fits=self._fits(rows),
         )
 
-    def _rows_of(self, texts: Any, embeddings: Any = None) -> BinaryRows:
+    def _rows_of(self, texts: Any, embeddings: Any = None) -> DocumentRows:
         """Which words occur in documents, and which hidden ones; by default those of ``fit``."""
         check_is_fitted(self, "binary_rule_")
         if texts is not None:
@@ -185,13 +229,13 @@ class ShownTopics(SavedEstimator):
             raise DataError("a model from a file holds no documents: give them as texts=")
         return self._rows
 
-    def _words_of(self, texts: Any) -> BinaryRows:
+    def _words_of(self, texts: Any) -> DocumentRows:
         """Which words occur in documents."""
         check_is_fitted(self, "binary_rule_")
         table = Table.of(as_counts(texts, self.vectorizer_), columns=self.binary_rule_.names_in)
-        return self.binary_rule_.apply(table)
+        return DocumentRows.of_counts(table, self.binary_rule_)
 
-    def _with_cells(self, rows: BinaryRows, embeddings: Any) -> BinaryRows:
+    def _with_cells(self, rows: DocumentRows, embeddings: Any) -> DocumentRows:
         """Words of documents with the cells that their embeddings are in."""
         if self._cells is None:
             raise DataError(
@@ -204,20 +248,26 @@ class ShownTopics(SavedEstimator):
                 "these documents, less well if they are short. Give embeddings= of the same encoder",
                 stacklevel=4,  # where the method was called
             )
-            return self._cells.beside(rows, None)
-        return self._cells.beside(rows, checked_embeddings(embeddings, rows.n_rows, np.float32))
+            return rows.beside(self._cells, None)
+        return rows.beside(self._cells, checked_embeddings(embeddings, rows.n_rows, np.float32))
 
     def _word_table(self, rows: BinaryRows) -> Table:
         """Which words occur in documents."""
         words = rows.first_columns(len(self.vocabulary_))
         return Table.of(words.to_csr(), names=self.vocabulary_)
 
-    def _strengths_of(self, rows: BinaryRows) -> Any:
+    def _fits(self, rows: DocumentRows) -> NDArray[np.bool_]:
+        """Which documents fit the topics: bool (N,)."""
+        n_words = len(self.vocabulary_)
+        words = rows.first_columns(n_words)  # hidden ones are not asked for
+        return self._fit.fits(self._hierarchy.of_words(n_words), words, rows.n_unknown)
+
+    def _strengths_of(self, rows: DocumentRows, least: float = LEAST) -> Any:
         """Strength of all topics in documents; that of the documents of ``fit`` is computed once."""
-        if rows is not self._rows:
-            return self._hierarchy.strengths(rows, LEAST)
+        if rows is not self._rows or least != LEAST:
+            return self._hierarchy.strengths(rows, least, self._fits(rows))
         if self._strengths is None:
-            self._strengths = self._hierarchy.strengths(rows, LEAST)
+            self._strengths = self._hierarchy.strengths(rows, LEAST, self._fits(rows))
         return self._strengths
 
     def _column(self, topic: str) -> int:

@@ -26,11 +26,13 @@ from tsenet.errors import DataError
 from tsenet.estimators import topic_parts
 from tsenet.estimators.base import POSITIVE
 from tsenet.estimators.checked_rows import checked_embeddings
+from tsenet.estimators.shown_topics import DocumentRows
 from tsenet.estimators.topic_edits import TopicEdits
 from tsenet.estimators.topic_words import learn_words, phrases_in
 from tsenet.estimators.topics_of_documents import NO_FOLDERS, TopicsOfDocuments
 from tsenet.progress import as_progress
 from tsenet.skeleton.tree import latent_names
+from tsenet.topics.likelihood import DocumentFit
 from tsenet.topics.mixture import learn_hierarchy, update
 from tsenet.topics.presence import shares
 from tsenet.topics.starts import known_starts, seeds_of, warn_if_contradicted
@@ -100,6 +102,9 @@ class TopicModel(TopicEdits, TopicsOfDocuments):
         The fitted vectorizer that counts the words of texts; None if ``fit`` was given a table.
     n_documents_ : int
         Documents seen.
+    n_outliers_ : int
+        Those that fit no topic: their words are less likely in the model than those of nearly all of its documents.
+        ``numpy.flatnonzero(model.predict() < 0)`` lists them.
 
     See Also
     --------
@@ -233,7 +238,7 @@ class TopicModel(TopicEdits, TopicsOfDocuments):
         seeds = known_starts(seeds_of(self.seed_words), column, seeds=True)
         pins = known_starts(getattr(self, "_pins", ()), column, seeds=False)
         self.binary_rule_ = BinaryRule.learn(table)
-        rows = self.binary_rule_.apply(table)
+        rows = DocumentRows.of_counts(table, self.binary_rule_)
         if rows.n_rows < 2:
             raise DataError(f"at least two documents are needed to learn topics, not {rows.n_rows}")
         length = float(np.median(np.diff(rows.indptr)))
@@ -247,7 +252,7 @@ class TopicModel(TopicEdits, TopicsOfDocuments):
 
         self._cells = None if vectors is None else Cells.learn(vectors)
         if self._cells is not None:
-            rows = self._cells.beside(rows, vectors)
+            rows = rows.beside(self._cells, vectors)
         self._rows = rows
 
         groups: dict[int, list[list[int]]] = defaultdict(list)
@@ -284,7 +289,13 @@ class TopicModel(TopicEdits, TopicsOfDocuments):
         warn_if_contradicted(seeds, rows, self.vocabulary_)
         self._labels = {name: label for name, label in started.items() if label}
         self._selection = self._strengths = None
+        n_words = len(self.vocabulary_)
+        self._fit = DocumentFit.of(
+            self._hierarchy.of_words(n_words), rows.first_columns(n_words), rows.n_unknown
+        )
         self._description = self._describe(rows, ids)
+        share_out = np.count_nonzero(~self._fits(rows)) / rows.n_rows
+        self._n_outliers = round(share_out * self.n_documents_)
         self._clear_cache()
         return self
 
@@ -347,16 +358,19 @@ class TopicModel(TopicEdits, TopicsOfDocuments):
             return self
         self._hierarchy = update(self._hierarchy, rows)
         weight = rows.n_rows / (self.n_documents_ + rows.n_rows)
-        share = shares(self._hierarchy.strengths(rows))
+        share = shares(self._strengths_of(rows))
         self._description = replace(
             self._description,
             member_of=self._hierarchy.main_topic[: len(self.vocabulary_)],
             share=(1.0 - weight) * self._description.share + weight * share,
         )
         self.n_documents_ += rows.n_rows
+        self._n_outliers += int(np.count_nonzero(~self._fits(rows)))
         self._strengths = None
         if self._rows is not None:
-            self._rows = BinaryRows.concatenate([self._rows, rows])
+            n_unknown = np.concatenate([self._rows.n_unknown, rows.n_unknown])
+            both = BinaryRows.concatenate([self._rows, rows])
+            self._rows = DocumentRows.of(both, n_unknown)
 
         self._clear_cache()
         return self

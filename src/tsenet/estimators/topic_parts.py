@@ -13,6 +13,7 @@ from tsenet.estimators.base import as_json, fill_vectorizer, vectorizer_parts
 from tsenet.store.files import arrays_under
 from tsenet.topics.describe import TopicDescription
 from tsenet.topics.hierarchy import TopicHierarchy
+from tsenet.topics.likelihood import DocumentFit
 from tsenet.topics.limits import Limits
 from tsenet.topics.starts import Start
 
@@ -34,11 +35,13 @@ def to_parts(model: Any) -> tuple[dict[str, Any], Arrays]:
         "seeded": {name: list(words) for name, words in model._seed_words.items()},
         "selection": None if model._selection is None else list(model._selection),
         "n_documents": int(model.n_documents_),
+        "n_outliers": int(model.n_outliers_),
     }
     topics = {f"topics.{name}": array for name, array in model._hierarchy.to_parts().items()}
     facts = {f"facts.{name}": array for name, array in model._description.to_parts().items()}
+    fit = {f"fit.{name}": array for name, array in model._fit.to_parts().items()}
     cells = {} if model._cells is None else {"cells.centres": model._cells.centres}
-    return meta, {**topics, **facts, **cells}
+    return meta, {**topics, **facts, **fit, **cells}
 
 
 def fill(model: Any, meta: dict[str, Any], arrays: Arrays) -> None:
@@ -66,6 +69,7 @@ def fill(model: Any, meta: dict[str, Any], arrays: Arrays) -> None:
         ids,
         [str(title) for title in meta["titles"]],
     )
+    model._fit = DocumentFit.from_parts(arrays_under("fit", arrays), len(model.vocabulary_))
     model._phrases = {(int(a), int(b)): int(count) for a, b, count in meta["phrases"]}
     if not {word for pair in model._phrases for word in pair} <= set(range(len(model.vocabulary_))):
         raise ValueError("a phrase has a word that is not in the vocabulary")
@@ -81,6 +85,9 @@ def fill(model: Any, meta: dict[str, Any], arrays: Arrays) -> None:
     ]
     model._selection = None if chosen is None else tuple(chosen)
     model.n_documents_ = int(meta["n_documents"])
+    model._n_outliers = int(meta["n_outliers"])
+    if not 0 <= model._n_outliers <= model.n_documents_:
+        raise ValueError(f"{model._n_outliers} outliers do not fit {model.n_documents_} documents")
     model._rows = model._strengths = None
     unknown = {*model._labels, *model._seed_words, *(model._selection or ())} - set(ids)
     if unknown:

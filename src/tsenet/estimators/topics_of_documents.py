@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
-from tsenet.data.binary import BinaryRows
 from tsenet.data.blocks import is_outside_memory, tables_of
 from tsenet.data.text import are_texts
 from tsenet.errors import DataError
-from tsenet.estimators.shown_topics import LEAST, ShownTopics
+from tsenet.estimators.shown_topics import LEAST, DocumentRows, ShownTopics
 from tsenet.estimators.topic_words import split_words
 from tsenet.explain.bins import calendar_periods, round_step
 from tsenet.explain.topic_scores import hierarchy_scores
 from tsenet.skeleton.tree import LatentTree
-from tsenet.topics.likelihood import log_likelihood
+from tsenet.topics.likelihood import mean_log_likelihood
 from tsenet.topics.presence import PRESENT
 
 #: Why rows outside of memory have no embeddings.
@@ -45,8 +44,9 @@ class TopicsOfDocuments(ShownTopics):
         The evidence for a topic is the share of the document's words that belong to it, weighted by how much each word
         tells about topics, as far as it exceeds the topic's mean share. If it is at least half that of the document's
         main topic of that level, the topic is *present*: its strength is 0.5 plus half its share. Otherwise the
-        strength is the ratio to the main topic. A topic is at least as strong as those below it. So every document
-        with a word of a topic has topics at each level; others, such as an empty one, have none.
+        strength is the ratio to the main topic. A topic is at least as strong as those below it. Outliers, whose words
+        are less likely in the model than those of nearly all documents of the fit, have no topics (see
+        :meth:`predict`).
 
         Parameters
         ----------
@@ -82,10 +82,67 @@ class TopicsOfDocuments(ShownTopics):
             tables = tables_of(texts, self.vocabulary_)
             blocks = [self._shown_strengths(table, None, level, min_strength) for table in tables]
             return sp.vstack(blocks, format="csr")
-        rows = self._rows_of(texts, embeddings)
-        if min_strength == LEAST:
-            return self._strengths_of(rows)[:, columns]
-        return self._hierarchy.strengths(rows, min_strength)[:, columns]
+        return self._strengths_of(self._rows_of(texts, embeddings), min_strength)[:, columns]
+
+    def predict(
+        self, texts: Any = None, *, embeddings: Any = None, level: int | None = None
+    ) -> NDArray[np.int64]:
+        """Return the main topic of each document, and −1 for outliers, which fit none.
+
+        A document fits if its words, given the topics of its other words, are not less likely than those of nearly all
+        documents of the fit, or if half of its words are of one topic. About 2 % of the documents of the fit are
+        outliers, and many of another kind. Words of a text that the model does not know count too.
+
+        Parameters
+        ----------
+        texts : sequence of str, table, or a folder of shards, optional
+            The documents; default: those the model was fitted on.
+        embeddings : array-like (N, d), optional
+            Vectors of ``texts``, for a model that was fitted with some.
+        level : int, optional
+            Only topics of this level; default: those of ``topics_`` that have none below them.
+
+        Returns
+        -------
+        ndarray of int64, shape (documents,)
+            Rows of ``topics_``, from 0; −1 where no topic is present.
+        """
+        return self._main_topics(self._shown_strengths(texts, embeddings, None, LEAST), level)
+
+    def assign_outliers(
+        self, texts: Any = None, *, embeddings: Any = None, level: int | None = None
+    ) -> NDArray[np.int64]:
+        """Return the main topic of each document as :meth:`predict` does, for outliers the nearest one.
+
+        Parameters
+        ----------
+        texts : sequence of str or table, optional
+            The documents; default: those the model was fitted on.
+        embeddings : array-like (N, d), optional
+            Vectors of ``texts``, for a model that was fitted with some.
+        level : int, optional
+            Only topics of this level; default: those of ``topics_`` that have none below them.
+
+        Returns
+        -------
+        ndarray of int64, shape (documents,)
+            Rows of ``topics_``, from 0; −1 only for documents without a word of a topic.
+        """
+        strengths = self._hierarchy.strengths(self._rows_of(texts, embeddings), LEAST)
+        return self._main_topics(strengths[:, self._columns(None)], level)
+
+    def _main_topics(self, strengths: Any, level: int | None) -> NDArray[np.int64]:
+        """The strongest of the topics shown in each document, if it is present: (N,)."""
+        is_asked = [
+            not topic.children if level is None else topic.level == level for topic in self._shown
+        ]
+        asked = np.flatnonzero(is_asked)
+        if not asked.size:
+            self._columns(level)  # raises
+            return np.full(strengths.shape[0], -1)
+        of_asked = sp.csr_array(strengths)[:, asked]
+        is_present = of_asked.max(axis=1).toarray().ravel() >= PRESENT
+        return np.where(is_present, asked[of_asked.argmax(axis=1).ravel()], -1)
 
     def set_output(self, *, transform: str | None = None) -> Self:
         """Choose what :meth:`transform` returns.
@@ -234,7 +291,9 @@ class TopicsOfDocuments(ShownTopics):
         rows = self._rows_of(texts, embeddings)
         return self._group_shares(_time_bins(timestamps, n_bins), rows, level)
 
-    def _group_shares(self, groups: pd.Series, rows: BinaryRows, level: int | None) -> pd.DataFrame:
+    def _group_shares(
+        self, groups: pd.Series, rows: DocumentRows, level: int | None
+    ) -> pd.DataFrame:
         """Share of the documents of each group in which each topic is present."""
         columns = self._columns(level)
         present = self._strengths_of(rows)[:, columns] >= PRESENT
@@ -278,10 +337,10 @@ class TopicsOfDocuments(ShownTopics):
     def score(self, texts: Any, y: Any = None) -> float:
         """Score the model on documents that it has not seen, as ``GridSearchCV`` and ``cross_val_score`` need.
 
-        Half of the words of each document tell its topics; the score is the mean logarithm of the probability of each
-        word of the other half, given these. Words of no topic are as likely as in all documents. Only models of the
-        same words can be compared: the more words, the less likely each is. Embeddings, which know the whole document,
-        are not read, so that models learned with and without them can be compared.
+        The score is the mean logarithm of the probability of each word, given the topics of the document's other
+        words. Words of no topic are as likely as in all documents. Only models of the same words can be compared: the
+        more words, the less likely each is. Embeddings, which know the whole document, are not read, so that models
+        learned with and without them can be compared.
 
         Parameters
         ----------
@@ -295,10 +354,10 @@ class TopicsOfDocuments(ShownTopics):
             In nats for each word, below 0; higher is better.
         """
         texts = list(texts) if isinstance(texts, Iterator) else texts
+        fit = self._fit
         rows = self._words_of(texts)
-        if self._cells is not None:
-            rows = self._cells.beside(rows, None)
-        return log_likelihood(self._hierarchy, self._description.word_share, rows)
+        of_words = self._hierarchy.of_words(rows.n_columns)
+        return mean_log_likelihood(of_words, fit.n_documents, fit.n_all, rows)
 
     def report(
         self,
@@ -378,7 +437,8 @@ class TopicsOfDocuments(ShownTopics):
             model of the documents that was fitted to them: see :func:`tsenet.learn_tree` for one.
         """
         rows = self._rows_of(texts, embeddings)
-        return self._hierarchy.latent_tree(rows, self.binary_rule_, self._description.ids)
+        ids = self._description.ids
+        return self._hierarchy.latent_tree(rows, self.binary_rule_, ids, self._fits(rows))
 
 
 def _time_bins(timestamps: Sequence[Any], n_bins: int | None) -> pd.Series:

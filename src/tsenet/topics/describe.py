@@ -21,7 +21,7 @@ from tsenet.errors import DataError
 from tsenet.skeleton.chow_liu import binary_information
 from tsenet.skeleton.tree import is_numbered
 from tsenet.topics.coherence import topic_coherence
-from tsenet.topics.hierarchy import Floats, Ints, TopicHierarchy
+from tsenet.topics.hierarchy import Bools, Floats, Ints, TopicHierarchy
 from tsenet.topics.limits import FINITE, Limits
 from tsenet.topics.presence import (
     PRESENT,
@@ -233,6 +233,7 @@ def describe_hierarchy(
     n_shown: int = 10,
     seeds: Mapping[int, Sequence[int]] | None = None,
     phrases: Mapping[tuple[int, int], int] | None = None,
+    fits: Bools | None = None,
 ) -> TopicDescription:
     """Describe the topics of a hierarchy by documents; no topic repeats the first words of those above it.
 
@@ -249,9 +250,11 @@ def describe_hierarchy(
         Words that topics have in any case, first.
     phrases : mapping of (int, int) to int, optional
         Those of :func:`tsenet.topics.titles.count_phrases`.
+    fits : bool (N,), optional
+        Which documents fit the topics: in the others no topic is present. Default: all.
     """
     # What comes after the words is hidden: it tells which topics documents have, and describes none.
-    counted = _count(hierarchy, rows, len(vocabulary))
+    counted = _count(hierarchy, rows, len(vocabulary), fits)
     hierarchy, rows = hierarchy.of_words(len(vocabulary)), rows.first_columns(len(vocabulary))
     words, score = rank_words(hierarchy, counted.words, n_shown, STORED_WORDS, seeds or {})
 
@@ -312,7 +315,9 @@ class _Counted(NamedTuple):
     strengths: sp.csr_array
 
 
-def _count(hierarchy: TopicHierarchy, rows: BinaryRows, n_words: int) -> _Counted:
+def _count(
+    hierarchy: TopicHierarchy, rows: BinaryRows, n_words: int, fits: Bools | None
+) -> _Counted:
     """One pass over documents, of which the first columns are words."""
     n_topics = sum(hierarchy.sizes)
     with_topic = np.zeros((n_words, n_topics))
@@ -321,7 +326,7 @@ def _count(hierarchy: TopicHierarchy, rows: BinaryRows, n_words: int) -> _Counte
     n_present = np.zeros(n_topics, np.int64)
     strengths = [sp.csr_array((0, n_topics))]
 
-    for block, share, strength in hierarchy.strength_blocks(rows):
+    for block, share, strength in hierarchy.strength_blocks(rows, fits):
         words = block[:, :n_words]
         is_present = strength >= PRESENT
         with_topic += words.T @ share

@@ -20,6 +20,7 @@ from tsenet.topics.presence import PRESENT
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 _OTHER_BRANCH = 0.05  # how likely a document's topics are outside its topics of the level above
 _BLOCK_ROWS = 4096
@@ -92,7 +93,9 @@ class TopicHierarchy:
         dense = self.counts[:, self.levels[0]].toarray()
         return np.where(dense.any(axis=1), dense.argmax(axis=1), -1)
 
-    def strengths(self, rows: BinaryRows, least: float = 0.01) -> sp.csr_array:
+    def strengths(
+        self, rows: BinaryRows, least: float = 0.01, fits: Bools | None = None
+    ) -> sp.csr_array:
         """Strength of every topic in every document, from 0 to 1: csr_array (N, L).
 
         The evidence for a topic is the weighted share of the document's words that belong to it, as far as it exceeds
@@ -107,9 +110,12 @@ class TopicHierarchy:
             N documents.
         least : float, default=0.01
             Leave out smaller strengths.
+        fits : bool (N,), optional
+            Which documents fit the topics; those that do not have none. Default: all.
         """
         blocks = [
-            sp.csr_array(np.where(s >= least, s, 0.0)) for _, _, s in self.strength_blocks(rows)
+            sp.csr_array(np.where(s >= least, s, 0.0))
+            for _, _, s in self.strength_blocks(rows, fits)
         ]
         return sp.csr_array(sp.vstack(blocks)) if blocks else sp.csr_array((0, sum(self.sizes)))
 
@@ -151,8 +157,11 @@ class TopicHierarchy:
 
             yield block, shares, most
 
-    def strength_blocks(self, rows: BinaryRows) -> Iterator[tuple[sp.csr_array, Floats, Floats]]:
-        """Blocks of documents, with the shares and the strengths of the topics."""
+    def strength_blocks(
+        self, rows: BinaryRows, fits: Bools | None = None
+    ) -> Iterator[tuple[sp.csr_array, Floats, Floats]]:
+        """Blocks of documents, with the shares and the strengths of the topics; 0 where a document does not fit."""
+        start = 0
         for block, shares, most in self._shares(rows):
             total = block @ self.weight
             certainty = (total / (total + 1.0))[:, None]
@@ -164,6 +173,9 @@ class TopicHierarchy:
             for topic in np.flatnonzero(self.parent >= 0):  # lower levels first
                 above = strength[:, self.parent[topic]]
                 np.maximum(above, strength[:, topic], out=above)
+            if fits is not None:
+                strength[~fits[start : start + block.shape[0]]] = 0.0
+            start += block.shape[0]
             yield block, shares, strength
 
     def merged(self, topics: Sequence[int]) -> tuple[TopicHierarchy, Ints]:
@@ -264,7 +276,11 @@ class TopicHierarchy:
     # ---- the same as a latent tree
 
     def latent_tree(
-        self, rows: BinaryRows, rule: BinaryRule, topics: Sequence[str] | None = None
+        self,
+        rows: BinaryRows,
+        rule: BinaryRule,
+        topics: Sequence[str] | None = None,
+        fits: Bools | None = None,
     ) -> LatentTree:
         """The topics as latents of a tree whose probabilities are the rates in documents.
 
@@ -276,6 +292,8 @@ class TopicHierarchy:
             How tables become such rows.
         topics : sequence of str, optional
             Names of the topics, levels from 1 up; default: ``Z1.0``, ``Z1.1`` and so on.
+        fits : bool (N,), optional
+            Which documents fit the topics; default: all.
         """
         n_words, n_topics = rule.n_variables, sum(self.sizes)
         level = np.repeat(np.arange(len(self.sizes) + 1, dtype=np.int32), [n_words, *self.sizes])
@@ -287,7 +305,7 @@ class TopicHierarchy:
         together = np.zeros((self.sizes[-1], self.sizes[-1]))
         below = np.flatnonzero(self.parent >= 0)
 
-        for block, _, strength in self.strength_blocks(rows):
+        for block, _, strength in self.strength_blocks(rows, fits):
             present = (strength >= PRESENT).astype(np.float64)
             on[n_words:] += present.sum(axis=0)
             together += present[:, tops].T @ present[:, tops]

@@ -65,6 +65,9 @@ class TopicSettings:
         And larger than this share of the median in the corpus, which is .2 among titles of questions and .5 among
         newsgroups. At 0, newsgroups have space below cars and questions have religion below business: NMI of the top
         is .55, not .57, on newsgroups and .64, not .71, in an encyclopedia. From .7, planted themes are missed.
+    outliers : float
+        Documents of the fit that fit no topic: those that are least likely. Of documents that were held out, about
+        as many do not.
     most_entries : int
         Words of documents that topics are learned from. More change nothing that was measured.
     """
@@ -93,6 +96,7 @@ class TopicSettings:
     least_top: int = 6
     kinship: float = 0.13
     share_of_kinship: float = 0.65
+    outliers: float = 0.02
     most_entries: int = 1_000_000
 
 

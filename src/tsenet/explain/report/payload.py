@@ -41,7 +41,7 @@ from tsenet.explain.report.views import Graph, short
 from tsenet.explain.units import Unit, describe_units, is_network, rule_of, table_for, tree_of
 from tsenet.progress import Progress, as_progress
 from tsenet.topics.describe import TopicDescription, describe_tree
-from tsenet.topics.presence import presence, shares, strongest_rows, tree_strengths
+from tsenet.topics.presence import PRESENT, presence, shares, strongest_rows, tree_strengths
 from tsenet.topics.topic import Topic
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 Payload = dict[str, Any]
 Fact = tuple[str, str]
 
+_SHOWN_OUTLIERS = 10  # rows without a topic whose numbers are listed
 _SHOWN_NAMES = 12
 _SNIPPET = 320  # characters shown of a row's text
 # Rows on the map of documents, the topics of each that draw it, and characters of its text: 200 KB of a page.
@@ -209,6 +210,15 @@ def _topics_payload(
         units["kinship"] = views.kinship_shown(graph, described, kinship)
     if strengths is None:
         return payload
+
+    outliers = np.setdiff1d(np.arange(strengths.shape[0]), presence(strengths)[0])
+    if outliers.size:
+        nouns = payload["nouns"]["row"]
+        shown = ", ".join(f"{row:,}" for row in outliers[:_SHOWN_OUTLIERS].tolist())
+        more = outliers.size - _SHOWN_OUTLIERS
+        shown += f" and {more:,} more" if more > 0 else ""
+        title = f"{nouns[1].capitalize()} without a topic (outliers)"
+        payload["data"].append((title, f"{outliers.size:,}: {nouns[outliers.size > 1]} {shown}"))
 
     column = {name: k for k, name in enumerate(described.ids)}
     columns = [column[name] for name in ids]
@@ -399,6 +409,7 @@ def _documents(
     strengths = strengths.tocsr()
     n_topics = strengths.shape[1]
     row_of, topic_of = presence(strengths)  # (P,) each
+    strength_of = strengths.data[strengths.data >= PRESENT]  # in the same order
 
     # A topic is not among the lowest of a row where one right below it is present, too.
     parent = graph.parent[graph.n_inputs :]
@@ -407,7 +418,7 @@ def _documents(
     cell_above = row_of * n_topics + above
     is_lowest = ~np.isin(cell, cell_above[above >= 0])
     places = (row_of[is_lowest], topic_of[is_lowest])
-    lowest = sp.csr_array((strengths[places], places), shape=strengths.shape)
+    lowest = sp.csr_array((strength_of[is_lowest], places), shape=strengths.shape)
 
     rows = np.flatnonzero(np.diff(lowest.indptr))
     n_mapped = min(rows.size, _MAPPED_ROWS)
