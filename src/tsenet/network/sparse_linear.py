@@ -144,10 +144,14 @@ class SparseLinear(nn.Module):
             What decides which activations dropout sets to 0; None for no dropout.
         """
         self._check(x)
+
+        # Plain torch.
         if self.portable or torch.compiler.is_compiling() or x.device.type != "cpu":
-            weight = self.dense_weight()
+            weight = self.dense_weight()  # (U, D)
             product = x.times(weight.t()).t() if isinstance(x, SparseBatch) else weight @ x
             return activated(product + self.bias[:, None], self.activation, drawn)
+
+        # The kernels.
         if isinstance(x, SparseBatch) and x.values.requires_grad:
             raise ValueError("no gradients by the values of sparse rows: make the rows dense")
         if self.activation == "relu":
@@ -157,7 +161,12 @@ class SparseLinear(nn.Module):
 
     def _check(self, x: Batch) -> None:
         """Refuse rows of another width, which a kernel would read past their end, or of another type."""
-        width, values = (x.n_columns, x.values) if isinstance(x, SparseBatch) else (x.shape[0], x)
+        if isinstance(x, SparseBatch):
+            width = x.n_columns
+            values = x.values
+        else:
+            width = x.shape[0]
+            values = x
         if width != self.links.n_inputs:
             raise ValueError(f"rows of {width} columns for a layer of {self.links.n_inputs} inputs")
         if values.dtype != self.weight.dtype:
@@ -165,10 +174,11 @@ class SparseLinear(nn.Module):
 
     def dense_weight(self) -> torch.Tensor:
         """W as a dense (U, D) tensor, through which gradients flow to the links."""
-        links, device = self.links, self.weight.device
+        links = self.links
         place = links.unit_of_weight() * links.n_inputs + links.input_of_weight()
+        index = torch.from_numpy(place).to(self.weight.device)
         flat = self.weight.new_zeros(links.n_units * links.n_inputs)
-        full = flat.index_put((torch.from_numpy(place).to(device),), self.weight)
+        full = flat.index_put((index,), self.weight)
         return full.view(links.n_units, links.n_inputs)
 
     def extra_repr(self) -> str:
@@ -198,7 +208,8 @@ class _Layer(torch.autograd.Function):
         drawn: DropoutMask | None,
         rectify: bool,
     ) -> torch.Tensor:
-        weights, biases = _array(weight).reshape(-1, links.k), _array(bias)
+        weights = _array(weight).reshape(-1, links.k)
+        biases = _array(bias)
         ctx.is_sparse = isinstance(x, SparseBatch)
         n_rows = x.n_rows if isinstance(x, SparseBatch) else x.shape[1]
         out = np.empty((links.n_units, n_rows), weights.dtype)
@@ -212,9 +223,12 @@ class _Layer(torch.autograd.Function):
         scale = 1.0 if drawn is None else drawn.scale
         if rectify:
             numbers = np.empty((0, 0), np.uint8) if drawn is None else drawn.draw(out.shape)
-            kernels.activate(numbers, 0 if drawn is None else drawn.threshold, scale, out)
+            threshold = 0 if drawn is None else drawn.threshold
+            kernels.activate(numbers, threshold, scale, out)
 
-        ctx.scale, ctx.links, ctx.rectify = scale, links, rectify
+        ctx.scale = scale
+        ctx.links = links
+        ctx.rectify = rectify
         found = torch.from_numpy(out)
         ctx.save_for_backward(weight, found)
         return found
@@ -225,11 +239,14 @@ class _Layer(torch.autograd.Function):
         links: Links = ctx.links
         flat, active = (_array(saved) for saved in ctx.saved_tensors)
         weight = flat.reshape(-1, links.k)
-        delta = _array(grad)
+
+        # The gradient by the sums.
+        delta = _array(grad)  # (U, B)
         if ctx.rectify:
             delta = np.empty(active.shape, active.dtype)
             kernels.activate_backward(ctx.scale, active, _array(grad), delta)
 
+        # By the weights, and by what the layer reads if it is dense.
         gradient = np.empty(weight.shape, weight.dtype)
         gradient.fill(0)
         moved = None

@@ -89,7 +89,9 @@ class Links:
         by_input = by_unit.T.tocsr()
         if k_in > 1:
             by_input = by_input[np.repeat(np.arange(layer.n_lower), k_in)]
-        start, latent = by_input.indptr.astype(np.int64), by_input.indices.astype(np.int32)
+
+        start = by_input.indptr.astype(np.int64)
+        latent = by_input.indices.astype(np.int32)
         return cls(start, latent, layer.n_upper, k, by_input.data)
 
     @property
@@ -113,7 +115,8 @@ class Links:
 
     def unit_of_weight(self) -> NDArray[np.int64]:
         """Upper unit of each weight: (E · k,)."""
-        return (self.latent.astype(np.int64)[:, None] * self.k + np.arange(self.k)).reshape(-1)
+        first = self.latent.astype(np.int64) * self.k  # of each link's latent, (E,)
+        return (first[:, None] + np.arange(self.k)).reshape(-1)
 
     def link_of_weight(self) -> NDArray[np.int64]:
         """Place in the wiring's layer of the link that each weight belongs to: (E · k,)."""
@@ -129,7 +132,8 @@ class Links:
         """The same links latent by latent: where those of each latent begin, the input of each, and its number here."""
         place = np.argsort(self.latent, kind="stable")
         start = np.searchsorted(self.latent[place], np.arange(self.n_latents + 1))
-        return start, np.repeat(np.arange(self.n_inputs), np.diff(self.start))[place], place
+        input_of_link = np.repeat(np.arange(self.n_inputs), np.diff(self.start))
+        return start, input_of_link[place], place
 
     def matrix(self, weight: NDArray[Any]) -> csr_array:
         """The weights as a matrix (inputs, units)."""
@@ -225,14 +229,14 @@ class Topology:
     def __init__(self, wiring: Wiring, n_outputs: int, options: NetworkOptions) -> None:
         if n_outputs < 1:
             raise ValueError(f"a network needs at least one output: n_outputs={n_outputs}")
+
         self.wiring = wiring
         self.options = options
         k = options.units_per_latent
         n_inputs, *n_latents = wiring.layer_sizes
         n_levels = len(n_latents)
-        below_features = [n_inputs, *(k * n for n in n_latents)]
         n_features = options.skip_units * n_levels + options.feature_units
-        self.layer_sizes = [*below_features, n_features, n_outputs]
+        self.layer_sizes = [n_inputs, *(k * n for n in n_latents), n_features, n_outputs]
         self.blocks: list[Block] = []
 
         for level, layer in enumerate(wiring.layers):

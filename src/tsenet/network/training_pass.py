@@ -45,20 +45,21 @@ class FlatParameters:
 
     def __init__(self, net: TSENet) -> None:
         parameters = dict(net.named_parameters())
-        names = sorted(parameters, key=lambda name: name.startswith("skips."))
-        sizes = [parameters[name].numel() for name in names]
+        names = sorted(parameters, key=lambda name: name.startswith("skips."))  # these last
+        n_all = sum(parameter.numel() for parameter in parameters.values())
         dtype = net.output.weight.detach().numpy().dtype
-        self.weights = np.empty(sum(sizes), dtype)
-        self.gradients = np.zeros(sum(sizes), dtype)
-        self.n_without_skips = sum(
-            size for name, size in zip(names, sizes, strict=True) if not name.startswith("skips.")
-        )
+        self.weights = np.empty(n_all, dtype)
+        self.gradients = np.zeros(n_all, dtype)
+        self.n_without_skips = 0
         self.weight: dict[str, Floats] = {}
         self.gradient: dict[str, Floats] = {}
-        first = 0
 
-        for name, size in zip(names, sizes, strict=True):
+        first = 0
+        for name in names:
             parameter = parameters[name]
+            size = parameter.numel()
+            if not name.startswith("skips."):
+                self.n_without_skips += size
             place = slice(first, first + size)
             self.weight[name] = self.weights[place].reshape(parameter.shape)
             self.gradient[name] = self.gradients[place].reshape(parameter.shape)
@@ -93,6 +94,8 @@ class TrainingPass:
         self._dropout = net.dropout
         self._rectified = net.options.activation == "relu"
         self._memory: dict[tuple[str, int], Floats] = {}
+
+        # The blocks that feed each level, the feature layer, and the outputs.
         n_levels = self._topology.n_levels
         self._levels = [self._topology.blocks_into(level)[0] for level in range(1, n_levels + 1)]
         self._groups = self._topology.blocks_into(n_levels + 1)
@@ -166,11 +169,12 @@ class TrainingPass:
         for block in self._groups:
             if self._is_off(block):
                 continue
-            own = delta[block.units]  # (S, B)
-            _weight_gradient(layers[block.below], own, gradient[block.weight])
-            np.matmul(own, ones, out=gradient[f"{block.name}.bias"])
+
+            of_group = delta[block.units]  # (S, B)
+            _weight_gradient(layers[block.below], of_group, gradient[block.weight])
+            np.matmul(of_group, ones, out=gradient[f"{block.name}.bias"])
             if block.below:
-                moved_of_level[block.below] = weight[block.weight] @ own
+                moved_of_level[block.below] = weight[block.weight] @ of_group
 
         for block in reversed(self._levels):
             active = layers[block.above]
@@ -189,8 +193,10 @@ class TrainingPass:
         """The non-linearity and dropout of sums (units, B), in place."""
         if self._rectified:
             numbers = _NO_DROPOUT if drawn is None else drawn.draw(sums.shape)
-            kernels.activate(numbers, 0 if drawn is None else drawn.threshold, self._scale, sums)
+            threshold = 0 if drawn is None else drawn.threshold
+            kernels.activate(numbers, threshold, self._scale, sums)
             return sums
+
         activated(sums, self._options.activation)
         if drawn is not None:
             # the derivative needs the activation before dropout
@@ -205,9 +211,12 @@ class TrainingPass:
         if self._rectified:
             kernels.activate_backward(self._scale, active, moved, delta)
             return delta
+
         before = self._masks.get(f"{name} before", active)
-        is_tanh = self._options.activation == "tanh"
-        derivative = 1 - np.square(before) if is_tanh else before * (1 - before)
+        if self._options.activation == "tanh":
+            derivative = 1 - np.square(before)
+        else:
+            derivative = before * (1 - before)
         np.multiply(moved, derivative, out=delta)
         if name in self._masks:
             delta *= self._masks[name]

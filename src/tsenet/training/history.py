@@ -69,6 +69,7 @@ class History:
             best = -math.inf if self.best_score is None else self.best_score
             if validation[1] > best:
                 best_epoch = self.n_epochs
+
         longer: dict[str, Any] = {k: (*getattr(self, k), value) for k, value in new.items()}
         return replace(self, **longer, best_epoch=best_epoch)
 
@@ -92,13 +93,17 @@ class History:
         """Rebuild a history from :meth:`to_dict`; raises ValueError if it cannot be one."""
         if set(plain) != {part.name for part in fields(cls)}:
             raise ValueError(f"a history has other fields than {sorted(plain)}")
+
         series = {name: tuple(float(value) for value in plain[name]) for name in _SERIES}
-        best, stopped = plain["best_epoch"], plain["stopped"]
+        best = plain["best_epoch"]
+        stopped = plain["stopped"]
         made = cls(**series, best_epoch=best, stopped=stopped)
-        n_epochs, n_scores = made.n_epochs, len(made.validation_score)
-        lengths = len(made.learning_rate), len(made.validation_loss)
-        may_be_empty = {n_scores, len(made.seconds)}
-        if lengths != (n_epochs, n_scores) or not may_be_empty <= {0, n_epochs}:
+
+        n_epochs = made.n_epochs
+        n_scores = len(made.validation_score)
+        fits = len(made.learning_rate) == n_epochs and len(made.validation_loss) == n_scores
+        fits &= n_scores in (0, n_epochs) and len(made.seconds) in (0, n_epochs)
+        if not fits:
             raise ValueError("the series of a history have different lengths")
         if best is not None and (type(best) is not int or not 0 <= best < n_scores):
             raise ValueError(f"the best epoch {best!r} is not one of the epochs")
