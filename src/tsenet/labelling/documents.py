@@ -92,6 +92,11 @@ class Documents:
         return {key: i for i, key in enumerate(self.keys)}
 
     @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """The characters of each text: (N,)."""
+        return np.array([len(text) for text in self.texts], np.int64)
+
+    @cached_property
     def _folded(self) -> list[str]:
         """The texts without case."""
         return [text.casefold() for text in self.texts]

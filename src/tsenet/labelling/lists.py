@@ -129,6 +129,7 @@ class Situation:
             _PROPOSED,
             closed,
             session.documents.order,
+            session.documents.lengths,
             self.topics,
             session.single_labels,
             self.prediction,

@@ -24,7 +24,10 @@ __all__ = ["REASONS", "Proposal", "class_of_topics", "propose", "pure_topics"]
 REASONS = ("random", "typical", "uncertain", "disagreement")
 
 _RANDOM = 4  # every fourth
-_TYPICAL = 10  # of the strongest texts of a topic, the first in random order: the very strongest are often odd
+# Of so many strongest texts of a topic, the shortest: it is as typical, and read soonest. With the linear teacher,
+# an oracle's five minutes of labelling gave 75.5 % instead of 70.5 % with one of the ten at random (the costs of
+# `reproduce labelling`, training rows of three data sets, seven draws); after fifteen minutes both are level.
+_TYPICAL = 10
 # To label all of a topic: how many labels it must have, and the share of them that agree.
 _READ = 5
 _PURE = 0.8
@@ -45,6 +48,7 @@ def propose(
     n: int,
     closed: NDArray[np.bool_],
     order: Ints,
+    lengths: Ints,
     topics: Topics,
     labels: Labels,
     prediction: Prediction | None = None,
@@ -59,17 +63,17 @@ def propose(
         Texts that are labelled or skipped.
     order : int64 (N,)
         All texts in the random order in which the random share is drawn.
+    lengths : int64 (N,)
+        Characters of each text.
     topics : Topics
     labels : mapping of int to tuple of str
         The classes of labelled texts.
     prediction : Prediction, optional
         Of the last model.
     """
-    rank = np.argsort(order)  # of each text in the random order
-
     random = (int(i) for i in order if not closed[i])
     chosen = chain(
-        _typical(closed, rank, topics, labels),
+        _typical(closed, lengths, topics, labels),
         _doubtful(closed, topics, labels, prediction),
         (Proposal(int(i), "random") for i in order if not closed[i]),
     )
@@ -86,9 +90,9 @@ def propose(
 
 
 def _typical(
-    closed: NDArray[np.bool_], rank: Ints, topics: Topics, labels: Labels
+    closed: NDArray[np.bool_], lengths: Ints, topics: Topics, labels: Labels
 ) -> Iterator[Proposal]:
-    """A typical text of each topic of level 1 without a label, largest topics first."""
+    """A short typical text of each topic of level 1 without a label, largest topics first."""
     seen = {int(topics.main[i]) for i in labels}
     size = np.bincount(topics.main[topics.main >= 0], minlength=len(topics.ids))  # (T,)
 
@@ -99,7 +103,7 @@ def _typical(
         texts = topics.texts_of(int(topic))
         texts = texts[(topics.main[texts] == topic) & ~closed[texts]][:_TYPICAL]
         if texts.size:
-            yield Proposal(int(texts[rank[texts].argmin()]), "typical")
+            yield Proposal(int(texts[lengths[texts].argmin()]), "typical")
 
 
 def _doubtful(
