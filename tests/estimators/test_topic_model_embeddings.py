@@ -13,8 +13,9 @@ from sklearn.model_selection import GridSearchCV
 
 import tsenet
 from tsenet import TopicModel
-from tsenet.data import shard_documents
+from tsenet.data import count_words, shard_documents
 from tsenet.errors import DataError, ModelFileError
+from tsenet.estimators.structure import tree_of_topics
 from tsenet.store import save_parts
 
 N_SUBJECTS, N_WORDS = 4, 40
@@ -85,6 +86,13 @@ def test_nobody_sees_hidden_words(with_vectors: TopicModel, tmp_path: Path) -> N
     assert with_vectors.evaluate()["npmi"].notna().all()
     share = (with_vectors.transform() >= 0.5).mean(axis=0)
     assert np.allclose(share, topics["share"])
+
+
+def test_a_network_of_words_is_built_on_topics_of_vectors(with_vectors: TopicModel) -> None:
+    words = count_words(NEW_TEXTS, with_vectors.vectorizer_)
+    tree = tree_of_topics(with_vectors, words)  # without a warning: no network reads vectors
+    assert set(tree.rule.names) == set(with_vectors.vocabulary_)
+    assert set(tree.latent_names) == set(with_vectors.topics_["label"])
 
 
 def test_the_number_of_topics_is_found() -> None:

@@ -292,7 +292,10 @@ def tree_of_topics(model: TopicModel, rows: Table | None = None) -> LatentTree:
     rows : Table, optional
         Documents whose rates are the tree's probabilities; default: those the model was fitted on.
     """
-    tree: LatentTree = model.to_tree(rows)
+    with warnings.catch_warnings():  # that rows have no embeddings, which no network of words reads
+        warnings.simplefilter("ignore", UserWarning)
+        tree: LatentTree = model.to_tree(rows)
+
     topics = model.topics_
     title_of = dict(zip(topics["id"], topics["label"], strict=True))
     names = dict.fromkeys(tree.rule.names)  # the lowest topics come first
