@@ -22,7 +22,12 @@ for module in (fit, mixed, predict, skeleton, scale, serve):
 
 @app.command()
 def topics(
-    corpus: Annotated[str, typer.Option(help="Names, separated by commas; default: all.")] = "",
+    corpus: Annotated[
+        str,
+        typer.Option(
+            help="Names, separated by commas, or ag_news@4000 for fewer documents; default: all."
+        ),
+    ] = "",
     model: Annotated[str, typer.Option(help="Models, separated by semicolons; default: all.")] = "",
     levels: Annotated[
         str, typer.Option(help="Such as 10,50,200; default: those that TopicModel chooses.")
@@ -31,9 +36,6 @@ def topics(
     stability: Annotated[
         bool, typer.Option("--stability", help="Also compare models of two random nine tenths.")
     ] = False,
-    documents: Annotated[
-        int, typer.Option(help="Most training documents, and most test documents.")
-    ] = benchmark.MOST_DOCUMENTS,
     pairs: Annotated[int, typer.Option(help="Print random parents and children to read.")] = 0,
     final: Annotated[
         bool, typer.Option("--final", help="Score on the test documents, not on training ones.")
@@ -49,7 +51,6 @@ def topics(
         final,
         stability,
         pairs,
-        documents,
     )
     if out is not None:
         scores.round(4).to_csv(out, index=False)

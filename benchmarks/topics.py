@@ -101,14 +101,14 @@ class Hierarchy:
 # ---- documents
 
 
-def corpus(
-    name: str, final: bool = False, vectors: bool = False, most: int = MOST_DOCUMENTS
-) -> tuple[Documents, Documents]:
+def corpus(name: str, final: bool = False, vectors: bool = False) -> tuple[Documents, Documents]:
     """Documents to fit, and others: a fifth of the training documents, or with ``final`` the test documents.
 
-    There are at most ``most`` training and as many test documents. With ``vectors``, they also have those of an
-    encoder. ``nyt-all`` is scored on the training and test documents of ``nyt`` together, as TopMost's notebooks do.
+    With ``vectors``, they also have those of an encoder. ``ag_news@4000`` has at most 4,000 training and as many test
+    documents. ``nyt-all`` is scored on the training and test documents of ``nyt`` together, as TopMost's notebooks do.
     """
+    name, _, n_documents = name.partition("@")
+    most = int(n_documents or MOST_DOCUMENTS)
     all_documents, name = name.endswith("-all"), name.removesuffix("-all")
     train = load(name, "train")
     order = np.random.default_rng(0).permutation(train.y.size)[:most]
@@ -515,12 +515,11 @@ def measure(
     final: bool = False,
     stability: bool = False,
     n_pairs: int = 0,
-    most: int = MOST_DOCUMENTS,
 ) -> dict[str, Any]:
     """Fit one model on one corpus and score it, in a process of its own."""
     from sklearn.metrics import adjusted_mutual_info_score
 
-    fit, held = corpus(name, final, METHODS[method].vectors, most)
+    fit, held = corpus(name, final, METHODS[method].vectors)
     if method.startswith("tsenet"):
         warm_up()
     reset_peak()
@@ -564,7 +563,6 @@ def run(
     final: bool = False,
     stability: bool = False,
     n_pairs: int = 0,
-    most: int = MOST_DOCUMENTS,
 ) -> pd.DataFrame:
     """Compare models on corpora; without ``sizes``, all have as many topics as ``TopicModel`` chooses without vectors.
 
@@ -590,7 +588,6 @@ def run(
                 final=final,
                 stability=stability,
                 n_pairs=n_pairs,
-                most=most,
             )
             scores = pd.DataFrame(found["scores"])
             scores.insert(0, "corpus", name)

@@ -452,17 +452,23 @@ def overview_table(results: Results, labels: str, data: str, rivals: str) -> str
     return table(["", *(DATA[name].title for name in names), "CPU s", "parameters"], body)
 
 
-def topics_table(results: Results, corpus: str, columns: str) -> str:
-    """Scores of hierarchies of topics on a corpus, the top level first, from ``docs/results/topics.csv``."""
+def topics_table(results: Results, corpora: str, columns: str) -> str:
+    """Scores of hierarchies of topics on corpora, the top level first, from ``docs/results/topics.csv``.
+
+    Of several corpora, each row begins with the name of one.
+    """
     del results
     shown_columns = columns.split(",")
+    names = corpora.split(",")
     body = []
-    for model, levels in _topics(corpus).groupby("model", sort=False):
-        cells = []
-        for column in shown_columns:
-            values = [_topic_score(column, value) for value in levels[column]]
-            cells.append(values[0] if len(set(values)) == 1 else " / ".join(values))
-        body.append([model, *cells])
+    for name in names:
+        for model, levels in _topics(name).groupby("model", sort=False):
+            cells = []
+            for column in shown_columns:
+                values = [_topic_score(column, value) for value in levels[column]]
+                cells.append(values[0] if len(set(values)) == 1 else " / ".join(values))
+            title = [DATA[name.partition("@")[0]].title] if len(names) > 1 else []
+            body.append([*title, model, *cells])
     titles = {
         "n_topics": "topics",
         "cpu_s": "CPU s",
@@ -470,7 +476,8 @@ def topics_table(results: Results, corpus: str, columns: str) -> str:
         "npmi_zero": "NPMI (0)",
         **{k: k.upper() for k in ("npmi", "nmi", "ami")},
     }
-    return table(["", *(titles.get(column, column) for column in shown_columns)], body)
+    head = [""] * (2 if len(names) > 1 else 1)
+    return table([*head, *(titles.get(column, column) for column in shown_columns)], body)
 
 
 def _topics(corpus: str, model: str | None = None) -> pd.DataFrame:
