@@ -1,4 +1,4 @@
-"""`divide_words` against its definition in NumPy."""
+"""The kernels of topics against their definitions in NumPy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from tsenet.skeleton.kernels.csr import Csr
-from tsenet.topics.topic_kernels import divide_words
+from tsenet.topics.topic_kernels import compare_with_chance, divide_words
 
 Floats = NDArray[np.float64]
 
@@ -107,3 +107,28 @@ def test_without_sparsity_every_word_of_a_topic_is_shared_out_whole() -> None:
     np.testing.assert_allclose(
         out.sum(axis=1)[of_topics], (weight * rows.sum(axis=0))[of_topics], rtol=1e-9
     )
+
+
+@pytest.mark.parametrize("n_classes", [1, 3])
+def test_pairs_of_words_are_compared_with_chance(n_classes: int) -> None:
+    rng = np.random.default_rng(n_classes)
+    n_words, first, in_block = 12, 4, 5
+    n, rate = rng.integers(1, 40, n_classes).astype(float), rng.random((n_words, n_classes)) / 2
+    rate[7] = 0.0  # a word that chance never brings
+    seen = csr_array(rng.integers(0, 12, (in_block, n_words)).astype(float))
+
+    by_chance, gain = np.empty(seen.nnz), np.empty(seen.nnz)
+    compare_with_chance(compressed(seen), seen.data, first, n, rate, by_chance, gain)
+
+    i, j = seen.tocoo().coords
+    both = rate[first + i] * rate[j]
+    wanted = both @ n
+    spread = (both * (1 - rate[first + i]) * (1 - rate[j])) @ n
+    excess = seen.data - wanted
+    is_tied = (seen.data >= 2) & (first + i != j) & (excess > 0) & (wanted > 0)
+    assert 0 < is_tied.sum() < is_tied.size
+    of_count = seen.data[is_tied] * np.log(seen.data[is_tied] / wanted[is_tied]) - excess[is_tied]
+    of_normal = excess[is_tied] ** 2 / (2 * spread[is_tied])
+    np.testing.assert_allclose(gain[is_tied], np.minimum(of_count, of_normal), rtol=1e-9)
+    assert not gain[~is_tied].any()
+    np.testing.assert_allclose(by_chance[is_tied], wanted[is_tied])

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tsenet.data.binary import BinaryRows
+from tsenet.data.scaling import unit_rows
 from tsenet.errors import DataError
 from tsenet.skeleton.kernels.csr import Csr
 from tsenet.topics.hierarchy import Floats, TopicHierarchy, proportions
@@ -145,6 +146,7 @@ class Mixture:
         from.
         """
         ties = self.ties.directions()
+        by_tie = sp.csr_array(ties.T)  # a word's row meets only the words that share a tie with it
         influence = np.where(self.ties.is_tied, self.weight * np.sqrt(self.ties.counts), 0.0)
         nearest = np.zeros(ties.shape[0])
         alike = []
@@ -152,15 +154,14 @@ class Mixture:
         for k in range(n_topics):
             if k < len(self.seeds):
                 group = list(self.seeds[k])
-                first = np.asarray(ties[group].sum(axis=0)).ravel()
-                first /= max(float(np.linalg.norm(first)), 1e-12)
+                first = unit_rows(sp.csr_array(np.ones((1, len(group))) @ ties[group]))
             else:
                 group = [int(np.argmax(influence * (1.0 - nearest)))]
                 if influence[group[0]] * (1.0 - nearest[group[0]]) <= 0.0:
                     break  # every word is in a topic
-                first = ties[group].toarray()[0]
+                first = ties[group]
 
-            alike.append(ties @ first)  # (V,) cosines
+            alike.append((first @ by_tie).toarray()[0])  # (V,) cosines
             alike[-1][group] = 1.0
             nearest = np.maximum(nearest, alike[-1])
 
@@ -205,8 +206,9 @@ class Mixture:
             If there are fewer.
         """
         n_start = min(round(SETTINGS.spare * n_topics), self.most)
+        start = self.start(n_start)
         for sparsity in _SPARSITIES:
-            counts = self.passes(self.start(n_start), SETTINGS.passes, sparsity)
+            counts = self.passes(start, SETTINGS.passes, sparsity)
             counts = self._largest(counts, (n_topics + n_start) // 2)
             counts = self.passes(counts, SETTINGS.passes_between, sparsity)
             counts = self._largest(counts, n_topics)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tsenet.data.binary import BinaryRows
 from tsenet.data.scaling import unit_rows
+from tsenet.skeleton.kernels.csr import Csr
 from tsenet.topics.hierarchy import Floats
 from tsenet.topics.settings import SETTINGS
 
@@ -47,40 +48,31 @@ class WordTies:
     @classmethod
     def of(cls, rows: BinaryRows) -> Self:
         """Measure the ties of the words of documents."""
+        from tsenet.topics.topic_kernels import compare_with_chance  # numba: for those who learn
+
         documents = sp.csr_array(rows.to_csr().astype(np.float64))
-        rate, n = _rates(rows)  # (B, V), (B, 1)
-        spread = rate * (1.0 - rate)
         by_word = sp.csr_array(documents.T)
+        by_class, n_of_class = _rates(rows)  # (B, V), (B, 1)
+        rate, n = np.ascontiguousarray(by_class.T), n_of_class.ravel()
         deviance = np.zeros(rows.n_columns)
         parts = []
 
         for start in range(0, rows.n_columns, _BLOCK_WORDS):
             words = slice(start, min(start + _BLOCK_WORDS, rows.n_columns))
-            numbers = np.arange(words.start, words.stop)
+            # Documents with each of these words and each other one, where there are any: seen, and by chance.
+            joint = sp.csr_array(by_word[words] @ documents)  # (W, V)
+            pairs = Csr(joint.indptr.astype(np.int64), joint.indices.astype(np.int32, copy=False))
+            by_chance = np.empty(joint.nnz)
+            gain = np.empty(joint.nnz)
+            compare_with_chance(pairs, joint.data, start, n, rate, by_chance, gain)
 
-            # Documents with each of these words and each other one: seen, and by chance.
-            joint = (by_word[words] @ documents).toarray()  # (W, V)
-            expected = (n * rate[:, words]).T @ rate
-            variance = 1e-12 + (n * spread[:, words]).T @ spread
-
-            # Pairs that occur together more often than by chance.
-            may_be_tied = (joint >= 2) & (joint > expected) & (expected > 0)
-            may_be_tied[numbers - start, numbers] = False
-            i, j = may_be_tied.nonzero()
-            seen = joint[i, j]
-            by_chance = expected[i, j]
-
-            # Clearly so: by the deviance of a Poisson count, at most that of a normal one.
-            excess = seen - by_chance
-            of_poisson = seen * np.log(seen / by_chance) - excess
-            of_normal = excess**2 / variance[i, j] / 2
-            gain = np.minimum(of_poisson, of_normal)
+            # Pairs that clearly occur together more often than by chance.
             is_tied = gain > SETTINGS.gain
-            i = i[is_tied]
-            j = j[is_tied]
-            deviance[words] = np.bincount(i, weights=gain[is_tied] - 2.0, minlength=numbers.size)
+            i = np.repeat(np.arange(joint.shape[0]), np.diff(joint.indptr))[is_tied]
+            j = joint.indices[is_tied]
+            deviance[words] = np.bincount(i, weights=gain[is_tied] - 2.0, minlength=joint.shape[0])
 
-            ratio = (seen[is_tied] + SETTINGS.prior) / (by_chance[is_tied] + SETTINGS.prior)
+            ratio = (joint.data[is_tied] + SETTINGS.prior) / (by_chance[is_tied] + SETTINGS.prior)
             tie = np.log(ratio).astype(np.float32)
             parts.append(sp.csr_array((tie, (i, j)), shape=joint.shape))
 

@@ -1,4 +1,4 @@
-"""Kernel that divides the words of documents among topics (see :mod:`tsenet.topics.mixture`)."""
+"""Kernels of topics: one tells which words are tied, one divides the words of documents among topics."""
 
 from __future__ import annotations
 
@@ -6,6 +6,50 @@ import numpy as np
 
 from tsenet._system.jit import Array, Int, sum_kernel
 from tsenet.skeleton.kernels.csr import Csr
+
+
+@sum_kernel
+def compare_with_chance(
+    joint: Csr,
+    seen: Array,
+    first: Int,
+    n: Array,
+    rate: Array,
+    by_chance: Array,
+    gain: Array,
+) -> None:
+    """Fill the gain of ties between words: 0 of pairs that occur together once, or no more often than by chance.
+
+    The gain is the deviance of a Poisson count, at most that of a normal one (see :mod:`tsenet.topics.ties`).
+
+    Parameters
+    ----------
+    joint : the words that each word of a block occurs with.
+    seen : float64 (P,), in how many documents each pair of words does.
+    first : int, the number of the first word of the block.
+    n : float64 (B,), documents of each class of lengths.
+    rate : float64 (V, B), how likely each word is in them.
+    by_chance, gain : float64 (P,), filled: expected documents of each pair, and the gain of the tie.
+    """
+    for i in range(joint.start.size - 1):
+        own = rate[first + i]
+        for p in range(joint.start[i], joint.start[i + 1]):
+            gain[p] = 0.0
+            if seen[p] < 2.0 or joint.items[p] == first + i:
+                continue
+
+            other = rate[joint.items[p]]
+            expected, variance = 0.0, 1e-12
+            for b in range(n.size):
+                both = n[b] * own[b] * other[b]
+                expected += both
+                variance += both * (1.0 - own[b]) * (1.0 - other[b])
+
+            excess = seen[p] - expected
+            by_chance[p] = expected
+            if excess > 0.0 and expected > 0.0:
+                of_count = seen[p] * np.log(seen[p] / expected) - excess
+                gain[p] = min(of_count, excess * excess / (2.0 * variance))
 
 
 @sum_kernel
