@@ -191,8 +191,7 @@ class TSENetEstimator(FittedNetwork):
             rows with early stopping, as in the paper. ``"log-odds"``: trained in the same way, but each unit starts as
             the probability of its latent, see :meth:`informed`. A given ``wiring`` then needs log-odds.
         learning_rate : float or None, default=None
-            Adam's learning rate. None: 1e-3, or 3e-3 for dense rows with ``init="principal"``. With
-            ``init="principal"`` it falls to 0 during training.
+            Adam's learning rate. None: 1e-3, or 3e-3 with ``init="principal"``, where it falls to 0 during training.
         batch_size : int or None, default=None
             Rows per step. None: 512 for sparse rows, 128 for dense rows, 256 with ``init="random"``; fewer for small
             tables. Raise it on a GPU.
@@ -635,7 +634,7 @@ class TSENetEstimator(FittedNetwork):
 
             seed = seed_sequence(self.random_state)
             split = RunSeeds.of(seed, 0).split
-            rows = FolderRows(folder, targets, weights, split, report, self.weighting)
+            rows = FolderRows(blocks, targets, weights, split, report, self.weighting)
             self._learn_structure(blocks, rows.sample, seed, report)
             trainer = Trainer(self.targets_.loss, recipe, self._next_seeds(seed), report)
             trained = trainer.fit_folder(rows, self.wiring_)

@@ -71,13 +71,16 @@ class RecipeSettings:
 
     # ---- how long and how fast to train
     rate: float = 1e-3  # Adam's usual
-    rate_dense: float = 3e-3  # of dense rows, where it falls to 0 in the end
+    rate_at_first: float = 3e-3  # where it falls to 0 in the end
     batch_sparse: int = 512  # fewer, larger steps since recipe 3
     batch_dense: int = 128
-    # A training takes at least so many steps, or sees so many rows. On ten tables of at most 500 rows, five seeds each,
-    # 800 steps cost .2 points in the mean (vowel 1.3), 400 steps .8.
-    steps: int = 1600
-    rows_seen: int = 300_000
+    # A training takes at least so many steps, or sees so many rows. Of texts, four times as many at a third of the rate
+    # did no better: docs/decisions.md. On ten dense tables of at most 500 rows, five seeds each, 800 steps cost .2
+    # points in the mean (vowel 1.3), 400 steps .8.
+    steps_sparse: int = 400
+    steps_dense: int = 1600
+    rows_seen_sparse: int = 75_000
+    rows_seen_dense: int = 300_000
     epochs_sparse: int = 15  # at least
     epochs_dense: int = 20
     max_epochs: int = 150  # bounds the time of tiny tables
@@ -229,22 +232,26 @@ class Recipe:
         dropped : bool, default=False
             Whether values of the input are dropped.
         """
-        rate = SETTINGS.rate if sparse else SETTINGS.rate_dense
         usual = min(
             SETTINGS.batch_sparse if sparse else SETTINGS.batch_dense, max(16, n_rows // 16)
         )
         batch_size = min(usual, n_rows) if self.batch_size is None else self.batch_size
         n_batches = -(-n_rows // batch_size)
-        steps = min(SETTINGS.steps, SETTINGS.rows_seen // batch_size)
-        if dropped and not sparse:
+        if sparse:
+            steps = min(SETTINGS.steps_sparse, SETTINGS.rows_seen_sparse // batch_size)
+        elif dropped:
             steps = SETTINGS.steps_with_input_dropout
+        else:
+            steps = min(SETTINGS.steps_dense, SETTINGS.rows_seen_dense // batch_size)
 
         enough = max(
             SETTINGS.epochs_sparse if sparse else SETTINGS.epochs_dense, -(-steps // n_batches)
         )
         epochs = min(enough, SETTINGS.max_epochs, max(5, SETTINGS.max_rows_seen // n_rows))
         return TrainingOptions(
-            learning_rate=rate if self.learning_rate is None else self.learning_rate,
+            learning_rate=(
+                SETTINGS.rate_at_first if self.learning_rate is None else self.learning_rate
+            ),
             batch_size=batch_size,
             max_epochs=epochs if self.max_epochs is None else self.max_epochs,
             patience=_patience(n_batches),
