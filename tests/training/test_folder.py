@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tsenet.data.blocks import Blocks
 from tsenet.data.shards import write_shards
 from tsenet.data.table import Table
 from tsenet.errors import DataError
@@ -36,7 +37,7 @@ def rows_of(
         names=[f"w{j}" for j in range(N_WORDS)],
         rows_per_shard=rows_per_shard,
     )
-    return FolderRows(shards, targets, weights, 0, Progress(), **options)
+    return FolderRows(Blocks(shards), targets, weights, 0, Progress(), **options)
 
 
 def key(values: Any) -> bytes:

@@ -53,7 +53,8 @@ class WordTies:
         documents = sp.csr_array(rows.to_csr().astype(np.float64))
         by_word = sp.csr_array(documents.T)
         by_class, n_of_class = _rates(rows)  # (B, V), (B, 1)
-        rate, n = np.ascontiguousarray(by_class.T), n_of_class.ravel()
+        rate = np.ascontiguousarray(by_class.T)
+        n = n_of_class.ravel()
         deviance = np.zeros(rows.n_columns)
         parts = []
 

@@ -7,22 +7,26 @@ another random order, through a buffer in which the rows are shuffled.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tsenet.data.blocks import Blocks
 from tsenet.data.order import canonical_order, row_draws
 from tsenet.data.scaling import Scaling, Weighting
-from tsenet.data.shards import ShardFolder
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.network.inputs import Inputs
 from tsenet.progress import Progress
 from tsenet.training.examples import Examples, batch_bounds
 from tsenet.training.targets import is_known
+
+logger = logging.getLogger("tsenet.training")
 
 # Rows in memory, about. Labels, and which rows are held out, are in memory too: about 20 bytes a row.
 _SAMPLE_ROWS = 50_000
@@ -38,8 +42,8 @@ class FolderRows:
 
     Parameters
     ----------
-    folder : ShardFolder
-        Of documents.
+    blocks : Blocks
+        A folder of documents; its workers, if there are any, make the pass over all rows.
     targets : (N,) or (N, C)
         Encoded targets of all its rows; class −1 and NaN are unknown.
     weights : (N,) or (N, C), optional
@@ -68,7 +72,7 @@ class FolderRows:
 
     def __init__(
         self,
-        folder: ShardFolder,
+        blocks: Blocks,
         targets: NDArray[Any],
         weights: NDArray[Any] | None,
         seed: int,
@@ -76,6 +80,8 @@ class FolderRows:
         weighting: Weighting = "tfidf",
         buffer_rows: int = 1 << 17,
     ) -> None:
+        folder = blocks.folder
+        assert folder is not None
         known = is_known(targets)
         if not known.any():
             raise DataError(f"no row of {folder.path} has a label to train on")
@@ -93,23 +99,21 @@ class FolderRows:
         held_out = np.zeros(n_rows, bool)
         n_with = np.zeros(folder.n_columns, np.int64)
         held, sample = [], []
-        report.start("reading shards", len(folder.shards))
-        for part in folder.shards:
-            counts: sp.csr_array = folder.read(part).values
-            n_with += np.bincount(counts.indices, minlength=folder.n_columns)
-            here = slice(part.start, part.start + part.n_rows)
-            held_out[here] = known[here] & (row_draws(counts, split_seed) < share)
-            held.append(counts[np.flatnonzero(held_out[here])])
-            sampled = row_draws(counts, sample_seed) < _SAMPLE_ROWS / n_rows
-            sample.append(counts[np.flatnonzero(sampled)])
-            report.advance(1)
+        draw = partial(_Drawn.of, (split_seed, share), (sample_seed, _SAMPLE_ROWS / n_rows))
+        drawn = blocks.map(draw, stage="reading shards", progress=report)
+        for part, of_shard in zip(folder.shards, drawn, strict=True):
+            n_with += of_shard.n_with
+            number = part.start + of_shard.numbers
+            held_out[number] = known[number]
+            held.append(of_shard.to_hold_out[np.flatnonzero(known[number])])
+            sample.append(of_shard.sample)
 
         if not (known & ~held_out).any():  # all of them duplicates
             held_out[:] = False
 
         self._known = known & ~held_out
         self.n_rows = int(self._known.sum())
-        report.finish(f"{n_rows:,} rows, {self.n_rows:,} to train on")
+        logger.info("%d rows, %d to train on", n_rows, self.n_rows)
         self.scaling = Scaling.of_counts(n_rows, n_with, folder.names, weighting)
         found = sp.vstack(sample, format="csr")
         self.sample = self._table(found[canonical_order(found)])
@@ -157,3 +161,22 @@ class FolderRows:
 
     def _table(self, counts: sp.csr_array) -> Table:
         return self._folder.table(counts)
+
+
+class _Drawn(NamedTuple):
+    """What one shard contributes: words of its documents, and rows drawn by their words."""
+
+    n_with: NDArray[np.int64]  # documents with each word
+    numbers: NDArray[np.int64]  # rows to hold out if they have a label …
+    to_hold_out: sp.csr_array  # … and their words
+    sample: sp.csr_array
+
+    @classmethod
+    def of(cls, held: tuple[int, float], sampled: tuple[int, float], shard: Table) -> _Drawn:
+        """Draw rows of a shard with a seed and a share each."""
+        counts: sp.csr_array = shard.values
+        numbers, sample = (
+            np.flatnonzero(row_draws(counts, seed) < share) for seed, share in (held, sampled)
+        )
+        n_with = np.bincount(counts.indices, minlength=counts.shape[1])
+        return cls(n_with, numbers, counts[numbers], counts[sample])
