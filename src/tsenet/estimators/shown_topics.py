@@ -119,19 +119,22 @@ class ShownTopics(SavedEstimator):
     def topics_(self) -> pd.DataFrame:
         """The topics shown; see the class."""
         check_is_fitted(self, "binary_rule_")
-        parent = {below.name: topic.name for topic in self._shown for below in topic.children}
+        shown = self._shown
+        parent = {below.name: topic.name for topic in shown for below in topic.children}
+        words = [[(word.word, word.weight) for word in topic.words] for topic in shown]
+
         columns = self._columns(None)
         described = self._description
         share = described.share[columns]
         members = described.members()
         return pd.DataFrame(
             {
-                "id": [topic.name for topic in self._shown],
-                "level": [topic.level for topic in self._shown],
-                "parent": [parent.get(topic.name) for topic in self._shown],
+                "id": [topic.name for topic in shown],
+                "level": [topic.level for topic in shown],
+                "parent": [parent.get(topic.name) for topic in shown],
                 "kinship": self._hierarchy.kinship[columns],
-                "label": [topic.title for topic in self._shown],
-                "words": [[(word.word, word.weight) for word in t.words] for t in self._shown],
+                "label": [topic.title for topic in shown],
+                "words": words,
                 "share": share,
                 "n_documents": np.rint(share * self.n_documents_).astype(np.int64),
                 "members": [members[column] for column in columns],

@@ -37,11 +37,15 @@ def to_parts(model: Any) -> tuple[dict[str, Any], Arrays]:
         "n_documents": int(model.n_documents_),
         "n_outliers": int(model.n_outliers_),
     }
-    topics = {f"topics.{name}": array for name, array in model._hierarchy.to_parts().items()}
-    facts = {f"facts.{name}": array for name, array in model._description.to_parts().items()}
-    fit = {f"fit.{name}": array for name, array in model._fit.to_parts().items()}
-    cells = {} if model._cells is None else {"cells.centres": model._cells.centres}
-    return meta, {**topics, **facts, **fit, **cells}
+
+    arrays: Arrays = {}
+    parts = {"topics": model._hierarchy, "facts": model._description, "fit": model._fit}
+    for prefix, part in parts.items():
+        for name, array in part.to_parts().items():
+            arrays[f"{prefix}.{name}"] = array
+    if model._cells is not None:
+        arrays["cells.centres"] = model._cells.centres
+    return meta, arrays
 
 
 def fill(model: Any, meta: dict[str, Any], arrays: Arrays) -> None:
@@ -52,11 +56,14 @@ def fill(model: Any, meta: dict[str, Any], arrays: Arrays) -> None:
     ValueError
         If parts contradict each other.
     """
+    # The words.
     model._cells = _read_cells(arrays_under("cells", arrays))
     n_cells = 0 if model._cells is None else model._cells.n_cells
     n_words = arrays["topics.weight"].size - n_cells
     model.binary_rule_ = BinaryRule.from_dict(meta["rule"], n_words)
     fill_vectorizer(model, meta, model.vocabulary_)
+
+    # The topics, and what describes them.
     ids = [str(name) for name in meta["ids"]]
     known = {*ids, *model.vocabulary_}
     if len(known) < len(ids) + len(model.vocabulary_):
@@ -71,27 +78,30 @@ def fill(model: Any, meta: dict[str, Any], arrays: Arrays) -> None:
     )
     model._fit = DocumentFit.from_parts(arrays_under("fit", arrays), len(model.vocabulary_))
     model._phrases = {(int(a), int(b)): int(count) for a, b, count in meta["phrases"]}
-    if not {word for pair in model._phrases for word in pair} <= set(range(len(model.vocabulary_))):
+    in_phrases = {word for pair in model._phrases for word in pair}
+    if not in_phrases <= set(range(len(model.vocabulary_))):
         raise ValueError("a phrase has a word that is not in the vocabulary")
 
-    chosen = meta["selection"]
+    # What people asked for.
     model._labels = {str(name): str(label) for name, label in meta["labels"].items()}
-    model._seed_words = {
-        str(name): tuple(map(str, words)) for name, words in meta["seeded"].items()
-    }
-    model._pins = [
-        Start(int(level), str(label), tuple(map(str, words)))
-        for level, label, words in meta["pins"]
-    ]
-    model._selection = None if chosen is None else tuple(chosen)
+    model._seed_words = {}
+    for name, words in meta["seeded"].items():
+        model._seed_words[str(name)] = tuple(map(str, words))
+    model._pins = []
+    for level, label, words in meta["pins"]:
+        model._pins.append(Start(int(level), str(label), tuple(map(str, words))))
+    model._selection = None if meta["selection"] is None else tuple(meta["selection"])
+    unknown = {*model._labels, *model._seed_words, *(model._selection or ())} - set(ids)
+    if unknown:
+        raise ValueError(f"there is no topic {sorted(unknown)[0]!r}")
+
+    # The documents, of which a file holds none.
     model.n_documents_ = int(meta["n_documents"])
     model._n_outliers = int(meta["n_outliers"])
     if not 0 <= model._n_outliers <= model.n_documents_:
         raise ValueError(f"{model._n_outliers} outliers do not fit {model.n_documents_} documents")
-    model._rows = model._strengths = None
-    unknown = {*model._labels, *model._seed_words, *(model._selection or ())} - set(ids)
-    if unknown:
-        raise ValueError(f"there is no topic {sorted(unknown)[0]!r}")
+    model._rows = None
+    model._strengths = None
 
 
 def _read_cells(arrays: Arrays) -> Cells | None:

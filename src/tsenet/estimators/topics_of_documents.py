@@ -140,6 +140,7 @@ class TopicsOfDocuments(ShownTopics):
         if not asked.size:
             self._columns(level)  # raises
             return np.full(strengths.shape[0], -1)
+
         of_asked = sp.csr_array(strengths)[:, asked]
         is_present = of_asked.max(axis=1).toarray().ravel() >= PRESENT
         return np.where(is_present, asked[of_asked.argmax(axis=1).ravel()], -1)
@@ -299,12 +300,13 @@ class TopicsOfDocuments(ShownTopics):
         present = self._strengths_of(rows)[:, columns] >= PRESENT
         if len(groups) != present.shape[0]:
             raise DataError(f"{len(groups)} values for {present.shape[0]} documents")
-        number, values = pd.factorize(groups, sort=True)  # −1 for a document without a value
-        known = np.flatnonzero(number >= 0)
-        member = sp.csr_array(
-            (np.ones(known.size), (number[known], known)), shape=(len(values), len(number))
-        )
-        shares = (member @ present).toarray() / np.bincount(number[known])[:, None]
+
+        group, values = pd.factorize(groups, sort=True)  # −1 for a document without a value
+        known = np.flatnonzero(group >= 0)
+        ones = np.ones(known.size)
+        of_group = sp.csr_array((ones, (group[known], known)), shape=(len(values), len(group)))
+        n_documents = np.bincount(group[known])
+        shares = (of_group @ present).toarray() / n_documents[:, None]
         index = pd.Index(values, name=groups.name)
         return pd.DataFrame(shares, index=index, columns=self._column_titles(level))
 

@@ -223,10 +223,14 @@ def _known(graph: Graph, rows: str) -> str:
 
 def _weighted(graph: Graph, counts: str, scale: Floats, length: float) -> str:
     """Counts as `Scaling` weighs them: (1 + ln count) · scale, each row scaled to a length."""
+    # 1 + ln count, and a count below 1 itself: min(count, 1) + ln max(count, 1)
     one = graph.constant(np.float32(1))
-    more = graph.node("Log", graph.node("Max", counts, one))
-    damped = graph.node("Add", graph.node("Min", counts, one), more)
+    logarithm = graph.node("Log", graph.node("Max", counts, one))
+    up_to_one = graph.node("Min", counts, one)
+    damped = graph.node("Add", up_to_one, logarithm)
     weighted = graph.node("Mul", damped, graph.constant(scale))
+
+    # Each row divided by its length.
     squares = graph.node("Mul", weighted, weighted)
     total = graph.node("ReduceSum", squares, graph.constant(np.array([1])), keepdims=1)
     tiny = graph.constant(np.float32(np.finfo(np.float32).tiny))  # for rows without a word
@@ -243,12 +247,17 @@ def _network(graph: Graph, net: Predictor, rows: str) -> str:
     for layer in range(1, topology.n_layers + 1):
         by_block = [_block(graph, net, block, layers) for block in topology.blocks_into(layer)]
         sums = by_block[0]
-        if layer == topology.n_layers:
+        if (
+            layer == topology.n_layers
+        ):  # the outputs: the feature layer's, and those of the linear skip
             for linear_skip in by_block[1:]:
                 sums = graph.node("Add", sums, linear_skip)
-        elif len(by_block) > 1:
+            layers.append(sums)
+            continue
+
+        if len(by_block) > 1:
             sums = graph.node("Concat", *by_block, axis=0)
-        layers.append(sums if layer == topology.n_layers else graph.node(activation, sums))
+        layers.append(graph.node(activation, sums))
     return layers[-1]
 
 
@@ -289,8 +298,9 @@ def _sparse(graph: Graph, block: Block, weight: NDArray[Any], lower: str) -> str
     products = []
     for size in np.unique(width):
         latents = np.flatnonzero(width == size)  # (n,)
-        is_link = np.arange(size) < degree[latents][:, None]  # (n, size)
-        link = np.where(is_link, start[latents][:, None] + np.arange(size), 0)
+        place = np.arange(size)
+        is_link = place < degree[latents][:, None]  # (n, size)
+        link = np.where(is_link, start[latents][:, None] + place, 0)
         inputs = np.where(is_link, input_of[link], 0).astype(np.int32)
         values = np.where(is_link[..., None], weight[weight_of[link]], 0)  # (n, size, k)
         matrices = graph.constant(values.transpose(0, 2, 1))  # (n, k, size)

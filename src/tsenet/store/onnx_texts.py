@@ -116,11 +116,11 @@ def _check_words(words: Sequence[str], ngrams: Sequence[Sequence[str]], pattern:
         is_plain = not has_rules or stands_between_spaces(word)
         return is_plain and regex.fullmatch(pattern, word) is not None
 
-    lost = [
-        word for word, ngram in zip(words, ngrams, strict=True) if not all(map(is_found, ngram))
-    ]
+    pairs = zip(words, ngrams, strict=True)
+    lost = [word for word, ngram in pairs if not all(map(is_found, ngram))]
     if not lost:
         return
+
     what = (
         f"{len(lost):,} of the model's {len(words):,} words, such as {listed(lost, 3)}, are of a script without spaces "
         "between words, hold an apostrophe, or are emoji: ONNX has no operator that finds them"
@@ -145,21 +145,25 @@ def _cases(words: Iterable[str], vectorizer: CountVectorizer) -> Iterable[str]:
 
 def _one_more(graph: Graph, numbers: str) -> str:
     """Numbers of tokens (N, T + 1) with a removed one at the end: there may be no token at all."""
-    first = graph.constant(np.array([0]))
-    n_rows = graph.node("Slice", graph.node("Shape", numbers), first, graph.constant(np.array([1])))
-    shape = graph.node("Concat", n_rows, graph.constant(np.array([1])), axis=0)
+    zero = graph.constant(np.array([0]))
+    one = graph.constant(np.array([1]))
+    n_rows = graph.node("Slice", graph.node("Shape", numbers), zero, one)  # (1,)
+    shape = graph.node("Concat", n_rows, one, axis=0)
     column = graph.node("Expand", graph.constant(np.array([[_REMOVED]])), shape)
     return graph.node("Concat", numbers, column, axis=1)
 
 
 def _without_removed(graph: Graph, numbers: str) -> str:
     """Numbers (N, T) with the removed tokens at the end, and the others in their order, so that neighbours meet."""
-    one = graph.constant(np.array([1]))
-    n_tokens = graph.node(
-        "Slice", graph.node("Shape", numbers), one, graph.constant(np.array([2]))
-    )  # (1,)
-    zero, step = graph.constant(np.array(0)), graph.constant(np.array(1))
+    # The place of each token: 0, 1, …, T − 1.
+    first = graph.constant(np.array([1]))
+    last = graph.constant(np.array([2]))
+    n_tokens = graph.node("Slice", graph.node("Shape", numbers), first, last)  # (1,)
+    zero = graph.constant(np.array(0))
+    step = graph.constant(np.array(1))
     place = graph.node("Range", zero, graph.node("Squeeze", n_tokens), step)
+
+    # Sorted by it, after T was added to those of removed tokens.
     is_removed = graph.node("Less", numbers, graph.constant(np.array(_UNKNOWN)))
     late = graph.node("Where", is_removed, n_tokens, graph.constant(np.array([0])))
     key = graph.node("Add", late, place)  # (N, T)

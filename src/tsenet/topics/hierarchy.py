@@ -113,11 +113,12 @@ class TopicHierarchy:
         fits : bool (N,), optional
             Which documents fit the topics; those that do not have none. Default: all.
         """
-        blocks = [
-            sp.csr_array(np.where(s >= least, s, 0.0))
-            for _, _, s in self.strength_blocks(rows, fits)
-        ]
-        return sp.csr_array(sp.vstack(blocks)) if blocks else sp.csr_array((0, sum(self.sizes)))
+        blocks = []
+        for _, _, strength in self.strength_blocks(rows, fits):
+            blocks.append(sp.csr_array(np.where(strength >= least, strength, 0.0)))
+        if not blocks:
+            return sp.csr_array((0, sum(self.sizes)))
+        return sp.csr_array(sp.vstack(blocks))
 
     def evidence(self, rows: BinaryRows) -> Iterator[tuple[sp.csr_array, Floats]]:
         """Blocks of documents, and the share of each topic of a level in each of them; 0 in one without topics."""
@@ -131,29 +132,32 @@ class TopicHierarchy:
         """
         numbers = np.arange(sum(self.sizes))
         above = np.where(self.parent >= 0, self.parent, numbers)
-        members = [
-            np.concatenate([numbers[: level.start][self.parent[: level.start] < 0], numbers[level]])
-            for level in self.levels
-        ]
+
+        # The topics that take part in each level, and what a word adds to each: its weight, divided among them.
+        members = []
         links = []
-        for of_level in members:
+        for level in self.levels:
+            lower = numbers[: level.start]
+            of_level = np.concatenate([lower[self.parent[lower] < 0], numbers[level]])
             counts = sp.csr_array(self.counts[:, of_level])
             scale = self.weight / np.maximum(counts.sum(axis=1), 1e-12)
+            members.append(of_level)
             links.append(sp.diags_array(scale) @ counts)
 
         for start in range(0, rows.n_rows, _BLOCK_ROWS):
             block = rows.take(slice(start, min(start + _BLOCK_ROWS, rows.n_rows))).to_csr()
             block = sp.csr_array(block.astype(np.float64))
-            shares = np.zeros((block.shape[0], numbers.size))
+            shares = np.zeros((block.shape[0], numbers.size))  # (B, L)
             most = np.zeros((block.shape[0], len(links)))
-            for k in reversed(range(len(links))):
-                here = proportions((block @ links[k]).toarray())
-                here = np.maximum(here - self.usual[members[k]], 0.0)
+            for k in reversed(range(len(links))):  # from the top down
+                of_level = members[k]
+                share = proportions((block @ links[k]).toarray())
+                share = np.maximum(share - self.usual[of_level], 0.0)
                 if k + 1 < len(links):
-                    here *= shares[:, above[members[k]]] + _OTHER_BRANCH
-                here = proportions(here)
-                most[:, k] = here.max(axis=1)
-                shares[:, members[k]] = here
+                    share *= shares[:, above[of_level]] + _OTHER_BRANCH
+                share = proportions(share)
+                most[:, k] = share.max(axis=1)
+                shares[:, of_level] = share
 
             yield block, shares, most
 
@@ -170,9 +174,12 @@ class TopicHierarchy:
                 relative = shares[:, level] / np.maximum(most[:, [k]], 1e-12)
                 present = 0.5 + shares[:, level] * certainty / 2
                 strength[:, level] = np.where(relative >= 0.5, present, relative)
-            for topic in np.flatnonzero(self.parent >= 0):  # lower levels first
+
+            # A topic is at least as strong as those below it; lower levels come first.
+            for topic in np.flatnonzero(self.parent >= 0):
                 above = strength[:, self.parent[topic]]
                 np.maximum(above, strength[:, topic], out=above)
+
             if fits is not None:
                 strength[~fits[start : start + block.shape[0]]] = 0.0
             start += block.shape[0]
@@ -193,30 +200,31 @@ class TopicHierarchy:
         int64 (L,)
             The new number of each old topic; −1 for topics that are gone.
         """
-        into = np.arange(sum(self.sizes))
+        numbers = np.arange(sum(self.sizes))
+        into = numbers.copy()
         into[list(topics)] = topics[0]
         parent = np.where(self.parent >= 0, into[self.parent], -1)
-        kept = into == np.arange(into.size)
-        for level in self.levels[1:]:
-            has_children = np.isin(np.arange(into.size), parent[kept])
-            kept[level] &= has_children[level]
 
+        # Those that stay, numbered anew.
+        kept = into == numbers
+        for level in self.levels[1:]:
+            has_children = np.isin(numbers, parent[kept])
+            kept[level] &= has_children[level]
         number = np.where(kept, np.cumsum(kept) - 1, -1)
-        onto = sp.csr_array(
-            (kept[into].astype(np.float64), (np.arange(into.size), np.maximum(number[into], 0)))
-        )[:, : kept.sum()]
+
+        # A topic that stays has the words of those merged into it.
+        stays = kept[into].astype(np.float64)
+        onto = sp.csr_array((stays, (numbers, np.maximum(number[into], 0))))[:, : kept.sum()]
         above = parent[kept]
-        return (
-            TopicHierarchy(
-                self.weight,
-                sp.csr_array(self.counts @ onto),
-                np.where(above >= 0, number[above], -1),
-                np.asarray(self.usual @ onto),
-                tuple(int(kept[level].sum()) for level in self.levels),
-                self.kinship[kept],
-            ),
-            number,
+        hierarchy = TopicHierarchy(
+            self.weight,
+            sp.csr_array(self.counts @ onto),
+            np.where(above >= 0, number[above], -1),
+            np.asarray(self.usual @ onto),
+            tuple(int(kept[level].sum()) for level in self.levels),
+            self.kinship[kept],
         )
+        return hierarchy, number
 
     # ---- file form
 
@@ -246,6 +254,7 @@ class TopicHierarchy:
         n_topics = sum(sizes)
         if not sizes or min(sizes) < 1 or n_topics != arrays["parent"].size:
             raise ValueError(f"levels of {sizes} topics do not fit {arrays['parent'].size} parents")
+
         n_counts = arrays["counts"].size
         limits = {
             "weight": Limits(np.float64, (n_words,), 0, FINITE),
@@ -258,13 +267,18 @@ class TopicHierarchy:
             "starts": Limits(np.int64, (n_words + 1,), 0, n_counts),
         }
         stored = {name: limit.check(name, arrays[name]) for name, limit in limits.items()}
-        counts = sp.csr_array(
-            (stored["counts"], stored["columns"], stored["starts"]), shape=(n_words, n_topics)
-        )
+
+        cells = (stored["counts"], stored["columns"], stored["starts"])
+        counts = sp.csr_array(cells, shape=(n_words, n_topics))
         counts.check_format(full_check=True)
-        values = (stored[name] for name in ("weight", "parent", "usual", "kinship"))
-        weight, parent, usual, kinship = values
-        hierarchy = cls(weight, counts, parent, usual, sizes, kinship)
+        hierarchy = cls(
+            weight=stored["weight"],
+            counts=counts,
+            parent=stored["parent"],
+            usual=stored["usual"],
+            sizes=sizes,
+            kinship=stored["kinship"],
+        )
 
         for lower, upper in pairwise([*hierarchy.levels, slice(0, 0)]):
             above = hierarchy.parent[lower][hierarchy.parent[lower] >= 0]
@@ -295,37 +309,47 @@ class TopicHierarchy:
         fits : bool (N,), optional
             Which documents fit the topics; default: all.
         """
-        n_words, n_topics = rule.n_variables, sum(self.sizes)
+        n_words = rule.n_variables
+        n_topics = sum(self.sizes)
+        n_rows = rows.n_rows
+        tops = self.levels[-1]
+        below = np.flatnonzero(self.parent >= 0)
+
+        # The words are nodes of level 0, below the topic in which they occur most.
         level = np.repeat(np.arange(len(self.sizes) + 1, dtype=np.int32), [n_words, *self.sizes])
         above = np.concatenate([self.main_topic[:n_words], self.parent])
         parent = np.where(above >= 0, above + n_words, -1)
+
+        # Documents in which each node is present, each with its parent, and each two topics of the highest level.
         on = np.concatenate([rows.counts()[:n_words], np.zeros(n_topics)])
         with_parent = np.zeros(level.size)
-        tops = self.levels[-1]
         together = np.zeros((self.sizes[-1], self.sizes[-1]))
-        below = np.flatnonzero(self.parent >= 0)
-
         for block, _, strength in self.strength_blocks(rows, fits):
-            present = (strength >= PRESENT).astype(np.float64)
+            present = (strength >= PRESENT).astype(np.float64)  # (B, L)
             on[n_words:] += present.sum(axis=0)
             together += present[:, tops].T @ present[:, tops]
-            of_row = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
-            above = self.main_topic[block.indices]
-            both = np.where(above >= 0, present[of_row, above], 0.0)  # a word and its own topic
+
+            row_of_word = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+            topic_of_word = self.main_topic[block.indices]
+            both = np.where(topic_of_word >= 0, present[row_of_word, topic_of_word], 0.0)
             with_parent[:n_words] += np.bincount(block.indices, both, self.weight.size)[:n_words]
             pairs = present[:, below] * present[:, self.parent[below]]
             with_parent[n_words + below] += pairs.sum(axis=0)
 
-        n_rows = rows.n_rows
+        # The highest topics are linked to each other as a Chow–Liu tree.
         top_nodes = slice(n_words + tops.start, level.size)
         rate = on[top_nodes] / n_rows
-        link = chow_liu_parents(binary_information(together / n_rows, rate[:, None], rate[None, :]))
+        information = binary_information(together / n_rows, rate[:, None], rate[None, :])
+        link = chow_liu_parents(information)
         parent[top_nodes] = np.where(link >= 0, link + top_nodes.start, -1)
         with_parent[top_nodes] = together[np.arange(link.size), link]
+
+        # P(node | parent off) and P(node | parent on), (M, 2); without a parent its own rate.
         hits = np.stack([on - with_parent, with_parent], axis=1)
-        chance = (hits + 0.5) / (np.stack([n_rows - on[parent], on[parent]], axis=1) + 1)
-        alone = parent < 0
-        chance[alone] = ((on[alone] + 0.5) / (n_rows + 1))[:, None]
+        n_parent = np.stack([n_rows - on[parent], on[parent]], axis=1)
+        chance = (hits + 0.5) / (n_parent + 1)
+        is_alone = parent < 0
+        chance[is_alone] = ((on[is_alone] + 0.5) / (n_rows + 1))[:, None]
         cpt = np.stack([1.0 - chance, chance], axis=2)
         names = (*rule.names, *(topics or latent_names(level, set(rule.names))))
         return LatentTree(parent.astype(np.int32), level, cpt, names, rule)

@@ -106,6 +106,7 @@ def mean_log_likelihood(
     several = rows.take(np.diff(rows.indptr) >= 2)
     if not several.n_rows:
         raise DataError("no document has two words that the model knows: there is nothing to score")
+
     scale = np.log(n_documents.sum() / n_all)  # the shares of all words are to add up to 1
     total = log_likelihoods(hierarchy, n_documents, n_all, several).sum()
     return float(total / several.nnz - scale)
@@ -169,13 +170,16 @@ class DocumentFit:
         n_all = max(2, rows.n_rows)
         n_known = np.diff(rows.indptr)
         n_words = np.maximum(n_known + n_unknown, 1)
-        unknown = n_unknown * np.log(n_all)
-        total = log_likelihoods(hierarchy, n_documents, n_all, rows, are_new=False) - unknown
-        likely = (total / n_words)[n_known > 0]
-        lowest = float(np.quantile(likely, SETTINGS.outliers)) if likely.size else 0.0
+        of_unknown = n_unknown * np.log(n_all)
 
+        # Below nearly all of these documents, …
+        total = log_likelihoods(hierarchy, n_documents, n_all, rows, are_new=False) - of_unknown
+        of_word = (total / n_words)[n_known > 0]
+        lowest = float(np.quantile(of_word, SETTINGS.outliers)) if of_word.size else 0.0
+
+        # … and below random words.
         by_chance = np.log(np.maximum(n_documents - 1.0, 1.0) / n_all)[rows.indices]
-        of_random_words = float((by_chance.sum() - unknown.sum()) / n_words.sum())
+        of_random_words = float((by_chance.sum() - of_unknown.sum()) / n_words.sum())
         return cls(n_documents, n_all, min(lowest, of_random_words))
 
     def fits(self, hierarchy: TopicHierarchy, rows: BinaryRows, n_unknown: Ints) -> Bools:
