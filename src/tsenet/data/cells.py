@@ -15,6 +15,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from tsenet.data.binary import BinaryRows
+from tsenet.data.ranks import top_of_rows
 from tsenet.data.scaling import unit_rows
 from tsenet.data.table import equal_fields
 from tsenet.errors import DataError, count_of
@@ -110,9 +111,10 @@ class Cells:
     def _one_hot(self, vectors: Floats) -> Any:
         """The cells of each vector: csr_array (N, C)."""
         n_nearest = int(np.clip(self.n_cells // 4, 1, _NEAREST))
+
         # |x − c|² = |x|² − 2 (x · c − |c|²/2): the nearest centre has the largest term in brackets
         near = unit_rows(vectors) @ self.centres.T - (self.centres**2).sum(axis=1) / 2
-        nearest = np.argpartition(-near, n_nearest - 1, axis=1)[:, :n_nearest]  # (N, K)
+        nearest = top_of_rows(near, n_nearest)  # (N, K)
 
         has_vector = np.flatnonzero(vectors.any(axis=1))
         row = np.repeat(has_vector, n_nearest)

@@ -161,6 +161,8 @@ class TopicEdits(ShownTopics):
         names = [name for name, k in zip(self._description.ids, moved, strict=True) if k >= 0]
         self._strengths = None
         self._description = self._describe(rows, names)
+
+        # What belongs to the topics: labels, seed words, whether they are shown.
         self._labels = {name: label for name, label in self._labels.items() if name in names}
         of_merged = [word for name in topics for word in self._seed_words.pop(name, ())]
         if of_merged:
@@ -201,6 +203,7 @@ class TopicEdits(ShownTopics):
         with blas_threads(1):
             self._hierarchy, old = split(self._hierarchy, column, rows)
 
+        # If it was pinned, it is no more: its halves are.
         level = int(self._description.level[column])
         words = self._description.words_of(column, self.top_words)
         known = tuple(word.word for word in words)

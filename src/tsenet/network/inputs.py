@@ -30,15 +30,15 @@ class Inputs:
         """Make inputs of a table with the rule's columns: one input for each of the rule's variables."""
         rule.check_columns(table)
         values = table.values
-        if not rule.has_categories:
-            read = values if values.dtype == np.float32 else values.astype(np.float32)
-        else:
-            # one-hot columns are right already
+        if rule.has_categories:  # one column of 0 and 1 for each level; numbers keep their values
             read = rule.apply(table).to_dense().astype(np.float32)
-            numeric = np.array([rule.levels[source] is None for source in rule.sources])
-            read[:, numeric] = values[:, rule.sources[numeric]]
+            is_number = np.array([rule.levels[source] is None for source in rule.sources])
+            read[:, is_number] = values[:, rule.sources[is_number]]
+        else:
+            read = values if values.dtype == np.float32 else values.astype(np.float32)
+
+        # A missing value is read as the mean.
         if isinstance(read, np.ndarray) and np.isnan(read).any():
-            # a missing value is read as the mean
             read = np.where(np.isnan(read), np.float32(0), read)
         return cls(read)
 
@@ -72,6 +72,7 @@ class Inputs:
         chosen: Any = self.values if rows is None else self.values[rows]
         if not dropout:
             return chosen
+
         values = chosen.data if self.is_sparse else chosen
         drawn = DropoutMask(dropout, np.random.Generator(np.random.SFC64(key)))
         values = values * drawn.factors(values.shape)
@@ -89,3 +90,12 @@ class Inputs:
 def is_bag(values: NDArray[np.float32] | csr_array) -> bool:
     """Whether rows are sparse and have no negative value, as bags of words are."""
     return not isinstance(values, np.ndarray) and bool((values.data >= 0).all())
+
+
+def kernel_rows(rows: csr_array) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+    """Sparse rows in the types that the kernels are compiled for: where each begins, columns and values."""
+    return (
+        rows.indptr.astype(np.int64, copy=False),
+        rows.indices.astype(np.int32, copy=False),
+        rows.data,
+    )

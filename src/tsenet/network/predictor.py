@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from tsenet._system.threads import Workers, blas_threads, chunks
-from tsenet.network.inputs import Inputs
+from tsenet.network.inputs import Inputs, kernel_rows
 from tsenet.network.topology import Activation, Block, Topology
 
 Floats = NDArray[Any]  # float32 or float64, as the network's parameters
@@ -119,7 +119,7 @@ class Predictor:
         weights = [self.arrays[block.weight].reshape(-1, k) for block in (lower, upper)]
         sums = np.empty((rows.shape[0], upper.n_units), weights[0].dtype)
         kernels.two_levels_forward(
-            _kernel_rows(rows),
+            kernel_rows(rows),
             (*lower.links.by_input, weights[0], self.arrays[f"{lower.name}.bias"]),
             (*upper.links.by_input, weights[1], at_rest.astype(sums.dtype)),
             (0,) * k,
@@ -191,7 +191,7 @@ class Predictor:
             read = np.ascontiguousarray(below.T)
             kernels.units_forward(links.by_latent, weight, bias, read, out)
         else:
-            kernels.rows_forward(_kernel_rows(below), links.by_input, weight, bias, out)
+            kernels.rows_forward(kernel_rows(below), links.by_input, weight, bias, out)
 
         return out.T
 
@@ -209,24 +209,25 @@ def _part(values: Any, start: int, stop: int) -> Any:
     """Consecutive rows, dense or CSR, which share the memory of the values."""
     if isinstance(values, np.ndarray):
         return values[start:stop]
+
     row_start = values.indptr[start : stop + 1]
     entries = slice(row_start[0], row_start[-1])
-    parts = values.data[entries], values.indices[entries], row_start - row_start[0]
+    parts = (values.data[entries], values.indices[entries], row_start - row_start[0])
     return csr_array(parts, shape=(stop - start, values.shape[1]))
-
-
-def _kernel_rows(rows: csr_array) -> tuple[NDArray[Any], ...]:
-    """Sparse rows in the one form that the kernels are compiled for."""
-    return rows.indptr.astype(np.int64), rows.indices.astype(np.int32, copy=False), rows.data
 
 
 def _few_sums(rows: csr_array, matrix: Any) -> NDArray[np.float64]:
     """A few sparse rows times a matrix (units, inputs) in CSC; SciPy's product takes ten times as long on one row."""
-    n_rows, n_units = rows.shape[0], matrix.shape[0]
+    n_rows = rows.shape[0]
+    n_units = matrix.shape[0]
+
+    # The weights of each entry of the rows, one entry after the other.
     first = matrix.indptr[rows.indices]
-    n_weights = matrix.indptr[rows.indices + 1] - first  # of each entry of the rows
-    end = np.cumsum(n_weights)
-    weight = np.repeat(first - end + n_weights, n_weights) + np.arange(end[-1] if end.size else 0)
+    n_weights = matrix.indptr[rows.indices + 1] - first  # (nnz,)
+    before = np.cumsum(n_weights) - n_weights
+    weight = np.arange(n_weights.sum()) + np.repeat(first - before, n_weights)
+
+    # The sum that each weight belongs to: unit by unit, row by row.
     place = matrix.indices[weight]
     if n_rows > 1:
         row = np.repeat(np.arange(n_rows), np.diff(rows.indptr))

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from tsenet.network import kernels
+from tsenet.network.inputs import kernel_rows
 from tsenet.network.predictor import activated
 from tsenet.network.sparse_linear import DropoutMask
 from tsenet.network.topology import Block, Links
@@ -230,15 +230,6 @@ class TrainingPass:
         return self._memory[key]
 
 
-def _kernel_rows(rows: csr_array) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
-    """Sparse rows in the types that kernels are compiled for."""
-    return (
-        rows.indptr.astype(np.int64, copy=False),
-        rows.indices.astype(np.int32, copy=False),
-        rows.data,
-    )
-
-
 def _level_sums(
     below: Any, links: Links, weight: dict[str, Floats], block: Block, out: Floats
 ) -> None:
@@ -248,7 +239,7 @@ def _level_sums(
     if isinstance(below, np.ndarray):
         kernels.units_forward(links.by_latent, by_link, bias, below, out)
     else:
-        kernels.rows_forward(_kernel_rows(below), links.by_input, by_link, bias, out)
+        kernels.rows_forward(kernel_rows(below), links.by_input, by_link, bias, out)
 
 
 def _level_gradient(
@@ -267,7 +258,7 @@ def _level_gradient(
         kernels.units_backward(links.by_latent, of_link, below, delta, by_link, below_gradient)
     else:
         by_link.fill(0)
-        kernels.rows_backward(_kernel_rows(below), links.by_input, delta, by_link)
+        kernels.rows_backward(kernel_rows(below), links.by_input, delta, by_link)
 
 
 def _dense_sums(below: Any, weight: Floats, out: Floats) -> None:
