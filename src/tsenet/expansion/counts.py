@@ -20,7 +20,7 @@ from tsenet.data.binary import BinaryRows
 from tsenet.data.blocks import Blocks
 from tsenet.expansion.wiring import WiringLayer
 from tsenet.progress import Progress
-from tsenet.skeleton.chow_liu import counted_information
+from tsenet.skeleton.chow_liu import counted_information, n_log_n
 from tsenet.skeleton.tree import LatentTree
 
 UNITS_PER_TILE = 128  # upper units whose scores with all lower ones are in memory at a time
@@ -152,9 +152,7 @@ class LayerPair:
 
     @cached_property
     def _n_log_n(self) -> NDArray[np.float64]:
-        """n·ln n of every number of rows: (N + 1,)."""
-        n = np.arange(self.n_rows + 1, dtype=np.float64)
-        return np.asarray(n * np.log(np.maximum(n, 1.0)))
+        return n_log_n(self.n_rows)
 
 
 def count_layers(

@@ -15,7 +15,7 @@ from tsenet.data.directions import gram, strongest_directions
 from tsenet.data.scaling import unit_rows
 from tsenet.errors import DataError
 from tsenet.network import kernels
-from tsenet.network.inputs import Inputs, is_bag
+from tsenet.network.inputs import Inputs, is_bag, kernel_rows
 from tsenet.network.predictor import activated
 from tsenet.network.sparse_linear import SparseLinear
 from tsenet.network.topology import Links
@@ -361,10 +361,9 @@ def _product(links: Links, rows: csr_array, mean: Float32, weight: Float32) -> F
     kernels.rows_forward(minus_mean, links.by_input, weight, zeros, bias)
 
     total = np.zeros_like(weight)
-    indices = rows.indices.astype(np.int32)
-    row_start = rows.indptr.astype(np.int64)
+    row_start, indices, values = kernel_rows(rows)
     for first, last in chunks(rows.shape[0], _CHUNK_ROWS):
-        of_chunk = (row_start[first : last + 1], indices, rows.data)
+        of_chunk = (row_start[first : last + 1], indices, values)
         out = np.empty((bias.size, last - first), np.float32)
         kernels.rows_forward(of_chunk, links.by_input, weight, bias[:, 0], out)
         kernels.rows_backward(of_chunk, links.by_input, out, total)

@@ -1,4 +1,4 @@
-"""Chow–Liu tree over a layer's latents (paper §3.1; Chow & Liu 1968)."""
+"""Mutual information of binary variables, and the tree that has most of it (paper §3.1; Chow & Liu 1968)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def counted_information(
     n_both, n_first, n_second, n_rows : int64, of one shape
         ``n_rows`` is N, which may differ from pair to pair.
     n_log_n : float64, (at least N + 1,)
-        n·ln n of every number of rows: a look-up is several times faster than a logarithm.
+        Of :func:`n_log_n`: a look-up is several times faster than a logarithm.
 
     Returns
     -------
@@ -56,6 +56,12 @@ def counted_information(
     first = f(n_first) + f(n_rows - n_first)
     second = f(n_second) + f(n_rows - n_second)
     return np.asarray(cells + (f(n_rows) - first - second))
+
+
+def n_log_n(n_rows: int) -> NDArray[np.float64]:
+    """n·ln n of every number of rows up to ``n_rows``: (N + 1,)."""
+    n = np.arange(n_rows + 1, dtype=np.float64)
+    return np.asarray(n * np.log(np.maximum(n, 1.0)))
 
 
 def chow_liu_parents(information: NDArray[np.float64]) -> NDArray[np.int32]:

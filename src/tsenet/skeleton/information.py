@@ -12,6 +12,7 @@ from tsenet._system.threads import Workers, chunks_of_equal_work
 from tsenet.data.binary import BinaryRows
 from tsenet.data.blocks import Blocks
 from tsenet.progress import Progress
+from tsenet.skeleton.chow_liu import n_log_n
 from tsenet.skeleton.kernels.csr import Csr
 from tsenet.skeleton.kernels.pair_kernels import PairData, best_partners
 
@@ -55,13 +56,12 @@ class PairCounter:
         total = np.concatenate([[0], np.cumsum(length[self.columns.indices])])
         self.work = total[self.columns.indptr[1:]] - total[self.columns.indptr[:-1]]  # (V,)
 
-        n = np.arange(rows.n_rows + 1, dtype=np.float64)
         self.data = PairData(
             columns=Csr(self.columns.indptr, self.columns.indices),
             rows=Csr(rows.indptr, rows.indices),
             joint=self._joint_counts(),
             n_on=self.n_on,
-            xlogx=n * np.log(np.maximum(n, 1.0)),
+            xlogx=n_log_n(rows.n_rows),
             alive=self.varies,
             own=np.arange(rows.n_columns, dtype=np.int32),
             frequent_first=np.empty(0, np.int32),
