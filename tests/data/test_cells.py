@@ -73,6 +73,18 @@ def test_a_vector_of_zeros_is_in_no_cell() -> None:
     assert (np.diff(rows.indptr)[1::2] == 4).all()
 
 
+def test_vectors_of_another_kind_are_far() -> None:
+    cells = Cells.learn(directions(2400))
+    distances = cells.distances(directions(1200, seed=0))
+    brute = ((unit_rows(directions(1200))[:, None] - cells.centres) ** 2).sum(axis=2).min(axis=1)
+    assert np.allclose(distances, brute, atol=1e-5)
+    assert 0.95 < np.mean(distances <= cells.radius) < 1.0
+    others = np.random.default_rng(5).normal(size=(100, 20)).astype(np.float32)
+    assert np.mean(cells.distances(others) > cells.radius) > 0.95
+    others[:3] = 0.0
+    assert np.flatnonzero(np.isnan(cells.distances(others))).tolist() == [0, 1, 2]
+
+
 def test_centres_do_not_depend_on_threads() -> None:
     vectors = directions(6000, n_centres=100)
     with threadpool_limits(1):

@@ -74,6 +74,18 @@ def test_without_vectors_the_words_tell_and_a_warning_says_so(with_vectors: Topi
     assert (by_words != with_vectors.transform(NEW_TEXTS, embeddings=nowhere)).nnz == 0
 
 
+def test_vectors_tell_which_documents_fit(with_vectors: TopicModel) -> None:
+    assert with_vectors.n_outliers_ == 6  # one in a hundred
+    own = with_vectors.predict(NEW_TEXTS, embeddings=NEW_VECTORS)
+    assert np.mean(own < 0) < 0.1
+    others = np.random.default_rng(3).normal(size=NEW_VECTORS.shape)  # of the same words
+    assert np.mean(with_vectors.predict(NEW_TEXTS, embeddings=others) < 0) > 0.9
+    nearest = with_vectors.assign_outliers(NEW_TEXTS, embeddings=others)
+    assert np.mean(nearest >= 0) > 0.95
+    unknown = with_vectors.predict(["nothing"] * 300, embeddings=NEW_VECTORS)
+    assert nmi(NEW_SUBJECT, unknown) > 0.9  # no word is known
+
+
 def test_nobody_sees_hidden_words(with_vectors: TopicModel, tmp_path: Path) -> None:
     known = {word for text in TEXTS for word in text.split()}
     assert set(with_vectors.vocabulary_) == known
@@ -192,10 +204,15 @@ def test_forged_centres_are_refused(with_vectors: TopicModel, tmp_path: Path) ->
         save_parts(tmp_path / "m.tsenet", "TopicModel", meta, {**arrays, "cells.centres": wrong})
         with pytest.raises(ModelFileError):
             tsenet.load(tmp_path / "m.tsenet")
-    without = {name: array for name, array in arrays.items() if name != "cells.centres"}
-    save_parts(tmp_path / "m.tsenet", "TopicModel", meta, without)
-    with pytest.raises(ModelFileError):
-        tsenet.load(tmp_path / "m.tsenet")
+    for wrong in (np.array([np.nan]), np.array([-1.0]), np.array([1.0, 1.0])):
+        save_parts(tmp_path / "m.tsenet", "TopicModel", meta, {**arrays, "cells.radius": wrong})
+        with pytest.raises(ModelFileError):
+            tsenet.load(tmp_path / "m.tsenet")
+    for missing in ("cells.centres", "cells.radius"):
+        others = {name: array for name, array in arrays.items() if name != missing}
+        save_parts(tmp_path / "m.tsenet", "TopicModel", meta, others)
+        with pytest.raises(ModelFileError):
+            tsenet.load(tmp_path / "m.tsenet")
 
 
 # ---- wrong input

@@ -42,9 +42,12 @@ class DocumentRows(BinaryRows):
     ----------
     n_unknown : int64 (N,)
         Different words of each document that are not in the vocabulary; 0 in a table of counts.
+    distance : float32 (N,)
+        How far each document's vector is from the nearest cell; NaN without a vector.
     """
 
     n_unknown: NDArray[np.int64]
+    distance: NDArray[np.float32]
 
     @classmethod
     def of_counts(cls, table: Table, rule: BinaryRule) -> Self:
@@ -56,13 +59,21 @@ class DocumentRows(BinaryRows):
         return cls.of(rows, n_unknown)
 
     @classmethod
-    def of(cls, rows: BinaryRows, n_unknown: NDArray[np.int64]) -> Self:
-        """The same rows, with the numbers of their unknown words."""
-        return cls(rows.indptr, rows.indices, rows.n_columns, n_unknown)
+    def of(
+        cls,
+        rows: BinaryRows,
+        n_unknown: NDArray[np.int64],
+        distance: NDArray[np.float32] | None = None,
+    ) -> Self:
+        """The same rows, with the numbers of their unknown words and the distances of their vectors, if any."""
+        if distance is None:
+            distance = np.full(rows.n_rows, np.nan, np.float32)
+        return cls(rows.indptr, rows.indices, rows.n_columns, n_unknown, distance)
 
     def beside(self, cells: Cells, vectors: Any) -> DocumentRows:
         """The documents with the cells of their vectors as hidden words."""
-        return DocumentRows.of(cells.beside(self, vectors), self.n_unknown)
+        distance = None if vectors is None else cells.distances(vectors)
+        return DocumentRows.of(cells.beside(self, vectors), self.n_unknown, distance)
 
 
 class ShownTopics(SavedEstimator):
@@ -260,10 +271,13 @@ class ShownTopics(SavedEstimator):
         return Table.of(words.to_csr(), names=self.vocabulary_)
 
     def _fits(self, rows: DocumentRows) -> NDArray[np.bool_]:
-        """Which documents fit the topics: bool (N,)."""
+        """Which documents fit the topics, by their vectors, or their words if they have none: bool (N,)."""
         n_words = len(self.vocabulary_)
         words = rows.first_columns(n_words)  # hidden ones are not asked for
-        return self._fit.fits(self._hierarchy.of_words(n_words), words, rows.n_unknown)
+        fits = self._fit.fits(self._hierarchy.of_words(n_words), words, rows.n_unknown)
+        if self._cells is None:
+            return fits
+        return np.where(np.isnan(rows.distance), fits, rows.distance <= self._cells.radius)
 
     def _strengths_of(self, rows: DocumentRows, least: float = LEAST) -> Any:
         """Strength of all topics in documents; that of the documents of ``fit`` is computed once."""

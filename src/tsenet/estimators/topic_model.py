@@ -370,7 +370,8 @@ class TopicModel(TopicEdits, TopicsOfDocuments):
         if self._rows is not None:
             n_unknown = np.concatenate([self._rows.n_unknown, rows.n_unknown])
             both = BinaryRows.concatenate([self._rows, rows])
-            self._rows = DocumentRows.of(both, n_unknown)
+            distance = np.concatenate([self._rows.distance, rows.distance])
+            self._rows = DocumentRows.of(both, n_unknown, distance)
 
         self._clear_cache()
         return self

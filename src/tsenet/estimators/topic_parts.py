@@ -14,7 +14,7 @@ from tsenet.store.files import arrays_under
 from tsenet.topics.describe import TopicDescription
 from tsenet.topics.hierarchy import TopicHierarchy
 from tsenet.topics.likelihood import DocumentFit
-from tsenet.topics.limits import Limits
+from tsenet.topics.limits import FINITE, Limits
 from tsenet.topics.starts import Start
 
 Arrays = dict[str, NDArray[Any]]
@@ -45,6 +45,7 @@ def to_parts(model: Any) -> tuple[dict[str, Any], Arrays]:
             arrays[f"{prefix}.{name}"] = array
     if model._cells is not None:
         arrays["cells.centres"] = model._cells.centres
+        arrays["cells.radius"] = np.array([model._cells.radius])
     return meta, arrays
 
 
@@ -112,4 +113,6 @@ def _read_cells(arrays: Arrays) -> Cells | None:
     if centres.ndim != 2 or not centres.size:
         raise ValueError(f"centres of the shape {centres.shape} are none of embeddings")
     limit = float(np.finfo(np.float32).max)
-    return Cells(Limits(np.float32, centres.shape, -limit, limit).check("centres", centres))
+    (radius,) = Limits(np.float64, (1,), 0, FINITE).check("radius", arrays["radius"])
+    centres = Limits(np.float32, centres.shape, -limit, limit).check("centres", centres)
+    return Cells(centres, float(radius))

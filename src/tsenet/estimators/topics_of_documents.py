@@ -91,7 +91,8 @@ class TopicsOfDocuments(ShownTopics):
 
         A document fits if its words, given the topics of its other words, are not less likely than those of nearly all
         documents of the fit, or if half of its words are of one topic. About 2 % of the documents of the fit are
-        outliers, and many of another kind. Words of a text that the model does not know count too.
+        outliers, and many of another kind. Words of a text that the model does not know count too. With embeddings a
+        document fits if its vector is about as near to others as the vectors of the fit are.
 
         Parameters
         ----------
