@@ -340,8 +340,8 @@ def _score_cell(
 def changes_table(results: Results, experiment: str, labels: str) -> str:
     """Scores of the reference on data sets (columns); then how far, in points, each other rival is from it.
 
-    The last column is the mean over the sets, with its 95 % interval over them. A difference has the seeds that both
-    have.
+    The last column is the mean over the sets that were measured, with its 95 % interval over them. A difference has
+    the seeds that both have.
     """
     definition = EXPERIMENTS[experiment]
     count = None if labels == "all" else int(labels)
@@ -357,6 +357,7 @@ def changes_table(results: Results, experiment: str, labels: str) -> str:
             title_of(definition.reference),
             *(score_of(runs) for runs in reference.values()),
             shown(float(np.mean(list(scores.values()))), "accuracy") if scores else "–",
+            str(len(scores)),
         ]
     ]
     for rival in definition.rivals:
@@ -374,11 +375,13 @@ def changes_table(results: Results, experiment: str, labels: str) -> str:
                     for data, each in found.items()
                 ),
                 f"{signed(mean.value, 'accuracy')} ({interval(mean, 'accuracy')})",
+                str(differences.size),
             ]
         )
     seeds = [str(len(runs)) for runs in reference.values()]
-    body.append(["seeds", *seeds, ""])
-    return table(["", *(data.removeprefix("paper-") for data in reference), "mean"], body)
+    body.append(["seeds", *seeds, "", ""])
+    names = [data.removeprefix("paper-").partition("@")[0] for data in reference]
+    return table(["", *names, "mean", "sets"], body)
 
 
 def links_table(results: Results) -> str:
@@ -1013,8 +1016,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "ablations": lambda r: scores_table(r, "ablations", None),
     "paper-links": lambda r: scores_table(r, "paper-links", None),
     "controls": controls_table,
-    "mechanisms": lambda r, n: changes_table(r, "mechanisms", n),
-    "informed": lambda r, n: changes_table(r, "informed", n),
+    "changes": changes_table,
     "table3": lambda r, data: paper_table(r, EXPERIMENTS["table3"], data),
     "table3-row": paper_row,
     "table3-tfidf": lambda r, data: paper_table(r, EXPERIMENTS["table3-tfidf"], data),

@@ -256,9 +256,17 @@ EXPERIMENTS: dict[str, Experiment] = {
             "tsenet:recipe=log-odds:units_per_latent=1",
             "tsenet:link_rule=balanced",
             "tsenet:linear_skip=False",
-            "tsenet:recipe=no-student",
+            "tsenet:units_per_latent=1",
+            "tsenet:skeleton=topics",
+            "tsenet:skeleton=topics:recipe=log-odds:units_per_latent=1",
         ),
         labels=(100, 400),
+        part="validation",
+    ),
+    "mechanisms-tables": Experiment(
+        "What principal directions add on tables",
+        ("sonar", "vowel", "dna", "spam", "digits", "acsf1", "satellite"),
+        ("tsenet", "tsenet:recipe=no-directions"),
         part="validation",
     ),
     "informed": Experiment(

@@ -358,15 +358,12 @@ def _structure_with_log_odds(rows: Any, **options: Any) -> NetworkStructure:
 
 #: What takes the place of names of tsenet, by the changed recipe.
 RECIPES: dict[str, dict[str, Any]] = {
-    # the network learns from the labelled rows alone; the linear skip does not learn from it
+    # the network learns from the labelled rows alone
     "no-teacher": {
-        "training.recipe.NetworkFit._pseudo_labelled": lambda fit, outputs, fresh: fit.labelled,
-        "training.recipe.is_bag": lambda values: False,
+        "training.recipe.NetworkFit._pseudo_labelled": lambda fit, outputs, fresh: fit.labelled
     },
     # units start with random weights by He's rule
     "no-directions": {"training.recipe.set_principal_directions": lambda net, inputs, seed: None},
-    # the linear skip is the teacher itself, which does not learn from the network in turn
-    "no-student": {"training.recipe.is_bag": lambda values: False},
     # units start as the probability of their latents; needs units_per_latent=1
     "log-odds": {
         "training.recipe.set_principal_directions": lambda net, inputs, seed: set_log_odds(

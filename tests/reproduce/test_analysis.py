@@ -202,7 +202,7 @@ def test_a_table_of_changes_has_their_mean_over_data_sets() -> None:
         )
         for seed, score in enumerate(scores)
     ]
-    text = TABLES["mechanisms"](Results.of(runs), "100")
+    text = TABLES["changes"](Results.of(runs), "mechanisms", "100")
     low, high = stats.ttest_1samp([-4.0, -1.0], 0).confidence_interval(0.95)
     row = next(line for line in text.splitlines() if "linear_skip False" in line)
     assert "−1.00" in row

@@ -16,7 +16,8 @@ With ``init="principal"``:
    on all rows.
 3. Both are *blended*: the outputs are a weighted sum, which is one network with a linear skip. With all labels, the
    weights come from the held-out fold, and the linear skip is left out unless it clearly helps. With few labels both
-   count alike, and on bags of words the linear part first learns from the network in turn.
+   count alike. If the teacher read embeddings that predictions do not, the linear part is a *student*: it learns the
+   answers of both from what predictions read.
 
 Reasons and measurements: docs/decisions.md, "Linear teacher and student network".
 """
@@ -37,7 +38,7 @@ from tsenet._system.seeds import seed_number, seed_sequence
 from tsenet.errors import DataError
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.initial_weights import set_log_odds, set_principal_directions
-from tsenet.network.inputs import Inputs, is_bag
+from tsenet.network.inputs import Inputs
 from tsenet.network.topology import Activation, NetworkOptions
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress
@@ -477,9 +478,8 @@ class NetworkFit(Trainer):
 
         if self.recipe.linear_skip:
             skip = teacher.model.scaled(softness)
-            is_words = self.loss.has_classes and is_bag(self.inputs.values)
-            learns = is_words or self.embeddings is not None
-            if learns and not self.keep_embeddings:  # the linear part learns in turn
+            if self.embeddings is not None and not self.keep_embeddings:
+                # Predictions cannot read what the teacher read: the linear part learns it from the answers of both.
                 mean = 0.5 * (soft + self._outputs(trained.net))
                 skip = fit_student(self._pseudo_labelled(mean, fresh), self.loss)
             part = teacher.of_embeddings and teacher.of_embeddings.scaled(softness)
