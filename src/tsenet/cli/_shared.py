@@ -185,7 +185,8 @@ def open_progress(quiet: bool) -> Iterator[Progress]:
     else:
         logger = logging.getLogger("tsenet.progress")
         handler = logging.StreamHandler(sys.stderr)
-        propagate, level = logger.propagate, logger.level
+        propagate = logger.propagate
+        level = logger.level
         logger.addHandler(handler)
         logger.propagate = False
         logger.setLevel(logging.INFO)

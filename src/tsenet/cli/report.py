@@ -58,7 +58,9 @@ def report(
     if embeddings is not None and not isinstance(fitted, tsenet.TopicModel):
         raise DataError("--embeddings are for topic models")
     page_options: dict[str, Any] = {"along_name": along or "", "title": title or model.stem}
-    X, y, texts = None, None, None
+    X = None
+    y = None
+    texts = None
     with cli.open_progress(quiet) as progress:
         if data is not None:
             file = read_file(data, progress, encoding, no_header, max_size=max_size)

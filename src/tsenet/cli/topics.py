@@ -293,7 +293,9 @@ def _open_documents(
             yield _Documents([], blocks, name, are_learned=given["model"] is None)
         return
 
-    text, along, key = given["text"] or "text", given["along"], given["id_column"]
+    text = given["text"] or "text"
+    along = given["along"]
+    key = given["id_column"]
     if key is None and data.is_dir():
         key = "file"
     wanted = cli.typed(text=text, along=along, id=key).values()

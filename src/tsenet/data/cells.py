@@ -20,7 +20,8 @@ from tsenet.data.scaling import unit_rows
 from tsenet.data.table import equal_fields
 from tsenet.errors import DataError, count_of
 
-_MOST_CELLS, _ROWS_OF_A_CELL = 300, 20
+_MOST_CELLS = 300
+_ROWS_OF_A_CELL = 20
 _NEAREST = 4  # cells of a row, at most a quarter of all: more would hardly tell rows apart
 _LEARNED_ROWS_OF_A_CELL = 50  # of which centres are learned; more cost time and hardly move them
 _MOST_PASSES = 10

@@ -29,7 +29,8 @@ _FORM = (
     r"(?:(?P=mark)(?P<day>\d{1,2})(?:[T ].*)?)?)?$"
 )
 # Years of texts without a day: 0042 and 9000-01 are codes.
-_FIRST_YEAR, _LAST_YEAR = "1000", "2199"
+_FIRST_YEAR = "1000"
+_LAST_YEAR = "2199"
 _TRIED = 10  # the first values of a column, one of which must be a day for the others to be read
 
 

@@ -357,7 +357,8 @@ def joined(
 
     The groups have no parents: a reader of the topics finds them unchanged.
     """
-    n_words, n_beside = words.n_observed, groups.n_observed
+    n_words = words.n_observed
+    n_beside = groups.n_observed
     n_lowest = words.layer_sizes[1] if words.n_levels else 0
     n_first = n_words + n_lowest  # words and the latents above them
 
@@ -391,7 +392,8 @@ def joined(
         titles.append(next(name for name in chain([title], numbered) if name not in names))
         names[titles[-1]] = None
 
-    lowest, higher = words.latent_names[:n_lowest], words.latent_names[n_lowest:]
+    lowest = words.latent_names[:n_lowest]
+    higher = words.latent_names[n_lowest:]
     return LatentTree(parent, level, cpt, (*rule.names, *lowest, *titles, *higher), rule)
 
 
@@ -444,7 +446,8 @@ def _check_columns(names: Sequence[str], sample: Table) -> None:
         return
     if not sample.named and len(names) == sample.n_columns:
         return  # the columns of an array have no names
-    known, found = set(names), set(sample.names)
+    known = set(names)
+    found = set(sample.names)
     missing = [name for name in names if name not in found]
     unknown = [name for name in sample.names if name not in known]
     parts = [f"the rows lack its {listed(missing, 3)}"] * bool(missing)

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 _MIN_GROUPED = 0.05  # fit() warns if a smaller share of the words is in topics
 _DRAWN = 20_000  # documents of a folder that topics are learned from
 # fit() warns of documents with a median of this many known words, if there are many different ones.
-_SHORT, _MANY_WORDS = 4, 300
+_SHORT = 4
+_MANY_WORDS = 300
 
 
 class TopicModel(TopicEdits, TopicsOfDocuments):

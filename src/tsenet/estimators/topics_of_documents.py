@@ -328,7 +328,8 @@ class TopicsOfDocuments(ShownTopics):
             describes (``npmi_window`` for texts), and ``word_coverage``, the share of the words in a topic.
         """
         texts = list(texts) if isinstance(texts, Iterator) else texts
-        rows, tokens = self._rows_of(texts, embeddings), None
+        rows = self._rows_of(texts, embeddings)
+        tokens = None
         if are_texts(texts) and self.vectorizer_ is not None:
             tokens = split_words(texts, self.vectorizer_)
         present = self._strengths_of(rows)[:, self._columns(None)] >= PRESENT
@@ -406,7 +407,8 @@ class TopicsOfDocuments(ShownTopics):
 
         strengths = table = None
         if rows is not None:
-            table, strengths = self._word_table(rows), self._strengths_of(rows)
+            table = self._word_table(rows)
+            strengths = self._strengths_of(rows)
 
         write_report(
             path,

@@ -226,7 +226,8 @@ class PredictionExplanation:
                 whole = "of these two"
 
         lines = [(start, "start")]
-        shown, others = self.reasons[: self.n], self.reasons[self.n :]
+        shown = self.reasons[: self.n]
+        others = self.reasons[self.n :]
         lines += [(self.amount(reason.contribution), self.describe(reason)) for reason in shown]
         if others:
             rest = sum(reason.contribution for reason in others)

@@ -111,7 +111,8 @@ class Exporter:
         _run(["tsenet", "report", str(self.model_path), *data, *out])
 
         # The command as seen from the folder of the files.
-        table, saved = Path(self.table_path.name), Path(self.model_path.name)
+        table = Path(self.table_path.name)
+        saved = Path(self.model_path.name)
         if vectors is not None and vectors.parent == self.source.parent.resolve():
             vectors = Path(vectors.name)
         return {

@@ -140,7 +140,9 @@ class Service:
     async def act(self, request: Request) -> Response:
         """Label, undo, and so on."""
         asked = await _json(request)
-        by, seen, action = asked.get("by"), asked.get("seen"), asked.get("action")
+        by = asked.get("by")
+        seen = asked.get("seen")
+        action = asked.get("action")
         if not isinstance(by, str) or not 8 <= len(by) <= 40 or not isinstance(seen, int):
             raise RefusedError(400, "by is the window's name, seen the revision that it knows")
 

@@ -16,7 +16,8 @@ from tsenet.labelling.state import MAX_CLASSES, NONE, NONE_NAME, Actions, ClassI
 __all__ = ["FROM_FILE", "ConflictError", "Session"]
 
 #: Names of the windows that are no person's: labels that the file has, and what the program measured.
-FROM_FILE, PROGRAM = "file", "tsenet"
+FROM_FILE = "file"
+PROGRAM = "tsenet"
 
 Labels: TypeAlias = dict[int, tuple[tuple[ClassId, ...], str]]
 Flags: TypeAlias = NDArray[np.bool_]
@@ -70,7 +71,8 @@ class Session:
         return self._labels
 
     def _collected_labels(self) -> Labels:
-        number, keys = self.documents.number, self.documents.keys
+        number = self.documents.number
+        keys = self.documents.keys
         state = self.state
 
         labels: Labels = {}

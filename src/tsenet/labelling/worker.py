@@ -28,7 +28,8 @@ from tsenet.labelling.text_topics import Topics, learn_topics
 __all__ = ["Failed", "Fitted", "Ready", "Worker"]
 
 # A measurement takes six fits: it is worth it when there are so many more labels than at the last one.
-_MORE, _MORE_SHARE = 5, 0.1
+_MORE = 5
+_MORE_SHARE = 0.1
 _NICE = 5  # the page and the rest of the machine come first
 
 Ints = NDArray[np.int64]

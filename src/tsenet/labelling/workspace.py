@@ -149,7 +149,8 @@ class Workspace:
 
     def training_labels(self) -> TrainingLabels:
         """The labels that a model is fitted to: those of single documents in their order, then those of topics."""
-        labels, state = self.session.labels, self.session.state
+        labels = self.session.labels
+        state = self.session.state
         by_topic = np.array([who == "topic" for _, who in labels.values()], bool)
         return TrainingLabels(
             np.array(list(labels), np.int64),
@@ -225,7 +226,8 @@ class Workspace:
     def _classes(self) -> list[Json]:
         """The classes, and how many documents have each: by their own labels, by their topics, by the model."""
         state = self.session.state
-        single, by_topic = Counter[str](), Counter[str]()
+        single = Counter[str]()
+        by_topic = Counter[str]()
         for ids, who in self.session.labels.values():
             (by_topic if who == "topic" else single).update(ids)
         predicted = self._predicted_counts()
@@ -292,7 +294,8 @@ class Workspace:
     def topic_tree(self) -> list[Json]:
         """The topics in the order of a tree, with their labels and the class that the model sees in them."""
         with self._lock:
-            topics, situation = self.topics, self.situation
+            topics = self.topics
+            situation = self.situation
             pure = pure_topics(topics, self.session.single_labels)
             labelled, weak = self._labels_by_topic()
 
@@ -383,7 +386,8 @@ class Workspace:
 
     def _document(self, i: int, most: int) -> Json:
         """A document, at most so many characters of it."""
-        text, key = self.documents.texts[i], self.documents.keys[i]
+        text = self.documents.texts[i]
+        key = self.documents.keys[i]
         ids, who = self.session.label_of(i)
         document: Json = {
             "document": i,
@@ -423,7 +427,8 @@ class Workspace:
 
         with self._lock:
             self._check_document(i)
-            model, fitted = self._model, self.fitted
+            model = self._model
+            fitted = self.fitted
         if model is None or fitted is None:
             raise DataError("there is no model yet: label texts of two classes")
 

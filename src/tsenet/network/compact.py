@@ -89,13 +89,15 @@ class UnitGraph:
 
     def used(self, kept: Bools) -> Reachable:
         """What is used if these weights (E,) are kept and all others are 0."""
-        inputs, outputs = self.layers[0], self.layers[-1]
+        inputs = self.layers[0]
+        outputs = self.layers[-1]
 
         # Upwards: the units that a path from an input reaches.
         is_fed = np.zeros(self.bias.size, bool)
         is_fed[inputs] = True
         for part in self.parts:
-            lower, upper = self.lower[part.weights], self.upper[part.weights]
+            lower = self.lower[part.weights]
+            upper = self.upper[part.weights]
             leads_on = kept[part.weights] & is_fed[lower]
             is_fed[upper[leads_on]] = True
 
@@ -103,7 +105,8 @@ class UnitGraph:
         is_read = np.zeros(self.bias.size, bool)
         is_read[outputs] = True
         for part in reversed(self.parts):
-            lower, upper = self.lower[part.weights], self.upper[part.weights]
+            lower = self.lower[part.weights]
+            upper = self.upper[part.weights]
             leads_on = kept[part.weights] & is_read[upper]
             is_read[lower[leads_on]] = True
 

@@ -199,7 +199,8 @@ class Block:
     def ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The unit of the layer below that each weight reads, and the unit of the layer above that it feeds."""
         if self.sparse is not None:
-            reads, feeds = self.links.input_of_weight(), self.links.unit_of_weight()
+            reads = self.links.input_of_weight()
+            feeds = self.links.unit_of_weight()
         else:
             reads, feeds = np.indices(self.weight_shape).reshape(2, -1)
         return reads, self.units.start + feeds

@@ -283,7 +283,8 @@ class TSENet(nn.Module):
         table["share"] = table["links"] / (table["inputs"] * table["units"]).clip(lower=1)
         biases = table["units"].where(table.index != "linear skip", 0)
         table["parameters"] = table["links"] + biases
-        table["bytes"], table["flops"] = 4 * table["parameters"], 2 * table["links"]
+        table["bytes"] = 4 * table["parameters"]
+        table["flops"] = 2 * table["links"]
         return table
 
 

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from tsenet.skeleton.tree import LatentTree
 
 #: Words that are kept for each topic, and typical documents.
-STORED_WORDS, N_TYPICAL = 30, 3
+STORED_WORDS = 30
+N_TYPICAL = 3
 
 # Tables may hold probabilities of exactly 0 and 1, whose log-odds are infinite.
 _NEVER = 1e-6
@@ -255,7 +256,8 @@ def describe_hierarchy(
     """
     # What comes after the words is hidden: it tells which topics documents have, and describes none.
     counted = _count(hierarchy, rows, len(vocabulary), fits)
-    hierarchy, rows = hierarchy.of_words(len(vocabulary)), rows.first_columns(len(vocabulary))
+    hierarchy = hierarchy.of_words(len(vocabulary))
+    rows = rows.first_columns(len(vocabulary))
     words, score = rank_words(hierarchy, counted.words, n_shown, STORED_WORDS, seeds or {})
 
     share = counted.n_present / max(1, rows.n_rows)
@@ -607,7 +609,9 @@ def _words_below(tree: LatentTree) -> _Pairs:
         parts.append(_Pairs(word, ancestor - tree.n_observed, chance, with_word, information))
 
         has_higher = upward[ancestor] >= 0
-        word, ancestor, chance = word[has_higher], ancestor[has_higher], chance[has_higher]
+        word = word[has_higher]
+        ancestor = ancestor[has_higher]
+        chance = chance[has_higher]
         chance = np.einsum("wts,ws->wt", tree.cpt[ancestor], chance)
         ancestor = upward[ancestor]
 
@@ -617,7 +621,8 @@ def _words_below(tree: LatentTree) -> _Pairs:
 def _best_pairs(pairs: _Pairs, score: Floats, n_words: int, min_share: float) -> tuple[Ints, Ints]:
     """The pairs that describe topics, and the rank of the word in its topic, from 0 on."""
     likelier = np.flatnonzero(pairs.chance[:, 1] > pairs.chance[:, 0])
-    topic, of_pair = pairs.topic[likelier], score[likelier]
+    topic = pairs.topic[likelier]
+    of_pair = score[likelier]
     highest = np.full(topic.max(initial=-1) + 1, -np.inf)  # of each topic
     np.maximum.at(highest, topic, of_pair)
 

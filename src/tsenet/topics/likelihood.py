@@ -66,7 +66,8 @@ def log_likelihoods(
         # P(k | the other words), to which one word of all topics is added; for each word and each of its topics
         of_words = lift[words]
         entry = np.repeat(np.arange(words.size), np.diff(of_words.indptr))
-        topic, ratio = of_words.indices, of_words.data
+        topic = of_words.indices
+        ratio = of_words.data
         itself = weight[words[entry]] * ratio * of_topic[topic]
         mixture = evidence[document[entry], topic] - itself + of_topic[topic]
         mixture = mixture / (amount[document] - weight[words] + 1.0)[entry]

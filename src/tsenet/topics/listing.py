@@ -70,7 +70,8 @@ def to_markdown(topics: Iterable[Topic] | TopicView, *, ungrouped: Sequence[str]
     """
     lines = ["# Topics", ""]
     view = topics if isinstance(topics, TopicView) else TopicView(tuple(topics), ())
-    shown, folded = view.topics, view.folded
+    shown = view.topics
+    folded = view.folded
     for topic in shown:
         _append_markdown(topic, 0, lines)
 

@@ -98,7 +98,8 @@ class FolderRows:
 
         held_out = np.zeros(n_rows, bool)
         n_with = np.zeros(folder.n_columns, np.int64)
-        held, sample = [], []
+        held = []
+        sample = []
         draw = partial(_Drawn.of, (split_seed, share), (sample_seed, _SAMPLE_ROWS / n_rows))
         drawn = blocks.map(draw, stage="reading shards", progress=report)
         for part, of_shard in zip(folder.shards, drawn, strict=True):
@@ -136,7 +137,8 @@ class FolderRows:
         values: Any = (
             None  # the buffer: rows, their numbers in the folder, and the order of those left
         )
-        numbers, order = np.empty(0, np.int64), np.empty(0, np.int64)
+        numbers = np.empty(0, np.int64)
+        order = np.empty(0, np.int64)
         for start, stop in batch_bounds(self.n_rows, n_batches):
             if order.size < stop - start:
                 rows = [] if values is None else [values[order]]
@@ -151,10 +153,13 @@ class FolderRows:
                         read.append(part.start + chosen)
                         n_read += chosen.size
 
-                values, numbers = sp.vstack(rows, format="csr"), np.concatenate(read)
-                inputs, order = Inputs(values), rng.permutation(n_read)
+                values = sp.vstack(rows, format="csr")
+                numbers = np.concatenate(read)
+                inputs = Inputs(values)
+                order = rng.permutation(n_read)
 
-            batch, order = order[: stop - start], order[stop - start :]
+            batch = order[: stop - start]
+            order = order[stop - start :]
             own = numbers[batch]
             weights = None if self._weights is None else self._weights[own]
             yield Examples(inputs, batch, self._targets[own], weights)

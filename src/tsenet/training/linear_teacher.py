@@ -527,7 +527,8 @@ class _Fit:
         only repeat how many rows of each class happened to be labelled.
         """
         length = _mean_square_length(rows)
-        fold, held = self.fold, self.held
+        fold = self.fold
+        held = self.held
         folds = range(int(fold.max()) + 1)
         tried: list[tuple[float, _Part, Floats]] = []
         models: list[Linear | None] = [None for _ in folds]
@@ -690,7 +691,8 @@ def match_confidence(wanted: Floats, outputs: Floats, loss: Loss) -> float:
     def excess(logarithm: float) -> float:
         return float(loss.predict(np.exp(logarithm) * outputs).max(axis=1).mean() - mean)
 
-    low, high = -np.log(SETTINGS.max_factor), np.log(SETTINGS.max_factor)
+    low = -np.log(SETTINGS.max_factor)
+    high = np.log(SETTINGS.max_factor)
     if excess(low) >= 0 or excess(high) <= 0:  # outputs that are nearly constant
         return 1.0
     return float(np.exp(brentq(excess, low, high, xtol=1e-6)))

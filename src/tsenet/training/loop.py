@@ -66,7 +66,9 @@ def take_adam_step(
         if gradient is None:
             continue
         state.n_steps[place] += 1
-        n_steps, mean, square = state.n_steps[place], state.means[place], state.squares[place]
+        n_steps = state.n_steps[place]
+        mean = state.means[place]
+        square = state.squares[place]
         # the means start at 0: both are too small at first
         rate = learning_rate / (1 - 0.9**n_steps)
         growth = 1 / math.sqrt(1 - 0.999**n_steps)
@@ -245,7 +247,8 @@ def train(
     """
     options = TrainingOptions() if options is None else options
     n_batches = -(-source.n_rows // options.batch_size)
-    history, best = History(), None
+    history = History()
+    best = None
     with (
         as_progress(progress) as report,
         np.errstate(invalid="ignore", over="ignore"),  # a loss that is not finite is refused below
@@ -293,7 +296,10 @@ def _epoch(
     after_step: Callable[[], None] | None,
 ) -> tuple[float, float]:
     """Take a step on each batch; return the mean loss and the last learning rate."""
-    epoch, loss_sum, n_rows, rate = history.n_epochs, 0.0, 0, 0.0
+    epoch = history.n_epochs
+    loss_sum = 0.0
+    n_rows = 0
+    rate = 0.0
     scores = history.validation_score
     score = f", score {scores[-1]:.4g}" if scores else ""
     for number, batch in enumerate(batches):

@@ -223,7 +223,8 @@ def cross_validated_score(targets: Targets, held: HeldOut) -> CrossValidatedScor
     The interval of an accuracy is Wilson's, that of R² the bootstrap's over rows. None if the score is not defined, as
     R² of a single value.
     """
-    rows, outputs = held.rows, held.outputs
+    rows = held.rows
+    outputs = held.outputs
     n = rows.n_rows
     if isinstance(targets, RegressionTargets):
         columns = rows.targets.reshape(n, -1)  # encoded values, whose squares cannot overflow

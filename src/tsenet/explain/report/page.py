@@ -122,12 +122,14 @@ def payload_json(payload: Payload) -> str:
 def _outline(payload: Payload) -> str:
     """Names and labels of the units that are in no other, for readers without JavaScript."""
     n_inputs = payload["layers"][0]
-    names, labels = payload["names"], payload["units"]["label"]
+    names = payload["names"]
+    labels = payload["units"]["label"]
     tops = [node for node in range(n_inputs, len(names)) if payload["parent"][node] < 0]
 
     items = []
     for node in tops[:_OUTLINE_ITEMS]:
-        name, label = escape(names[node]), escape(labels[node - n_inputs])
+        name = escape(names[node])
+        label = escape(labels[node - n_inputs])
         items.append(f"<li><code>{name}</code> <bdi>{label}</bdi></li>\n")
     return "".join(items)
 

@@ -316,7 +316,8 @@ def _add_rows_of_network(
     payload: Payload, request: _Request, table: Table, graph: Graph, progress: Progress
 ) -> None:
     """Add what rows tell about the units of a network, and what it answers for them."""
-    model, y = request.model, request.y
+    model = request.model
+    y = request.y
     units = describe_units(
         model,
         table,
@@ -500,7 +501,8 @@ def _classes(
     class_names: Sequence[str] | None,
 ) -> Payload:
     """Names, numbers of rows and effects of the classes."""
-    model, y = request.model, request.y
+    model = request.model
+    y = request.y
     classes: Any = getattr(model, "classes_", None)
     n_outputs = len(latents[0].classes or ())
     two = classes is not None and len(classes) == 2 and n_outputs == 1
