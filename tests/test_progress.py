@@ -55,6 +55,29 @@ def test_a_command_leaves_the_log_as_it_was(capsys: pytest.CaptureFixture[str]) 
     assert (logger.level, logger.propagate, logger.handlers) == before
 
 
+def test_a_command_says_that_it_compiles_and_how_long(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import numba
+
+    from tsenet._system.jit import compilation
+
+    plus = numba.njit(lambda a, b: a + b)  # without a cache
+    monkeypatch.setattr(compilation, "seconds", 0.0)
+    with open_progress(False):
+        plus(1.0, 2.0)
+        plus(1, 2)
+    said = capsys.readouterr().err
+    assert said.count("compiling kernels, once on this machine") == 1
+    assert said.count("kernels compiled in ") == 1
+
+    with open_progress(True):
+        plus(1.0, 2)
+    with open_progress(False):  # nothing new
+        plus(1.0, 2)
+    assert "kernels" not in capsys.readouterr().err
+
+
 def test_a_new_stage_finishes_the_one_before(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, logger="tsenet")
     progress = Progress()

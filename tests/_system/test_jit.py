@@ -57,6 +57,20 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
+def test_what_is_compiled_is_logged_once(program: Path, tmp_path: Path) -> None:
+    told = "import logging; logging.basicConfig(level=logging.INFO)\n"
+    seconds = "\nfrom tsenet._system.jit import compilation; print(compilation.seconds > 0)"
+    program.write_text(told + ADD + seconds)
+
+    first = run(program, NUMBA_CACHE_DIR=str(tmp_path / "other"))
+    assert first.stdout == "6 1.0\nTrue\n"
+    assert first.stderr.count("compiling kernels") == 1
+
+    second = run(program, NUMBA_CACHE_DIR=str(tmp_path / "other"))
+    assert second.stdout == "6 1.0\nFalse\n"
+    assert "compiling" not in second.stderr
+
+
 @pytest.mark.parametrize("kind", ["*.nbi", "*.nbc"])
 def test_a_damaged_cache_is_a_warning_and_is_repaired(program: Path, kind: str) -> None:
     cache = program.parent / "cache"

@@ -10,6 +10,8 @@ another half second of compilation: hence ``np.int64(0)`` where a kernel passes 
 
 from __future__ import annotations
 
+import logging
+import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,11 +19,42 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import event
 from numpy.typing import NDArray
 
 Array = NDArray[Any]  # a kernel's docstring names dtype and shape
 Int = Any  # a whole number; inside a kernel numba infers which, and int and np.int64 mix
 F = TypeVar("F", bound=Callable[..., Any])
+
+logger = logging.getLogger("tsenet.compile")
+
+
+class _Compilation(event.Listener):
+    """How long kernels were compiled in this process; the first one is logged. Those of a cache are not compiled."""
+
+    seconds = 0.0
+    _depth = 0  # kernels are compiled while the ones that call them are
+    _began = 0.0
+
+    def on_start(self, event: Any) -> None:
+        """A kernel begins to be compiled, one at a time in all threads."""
+        if not self._depth:
+            self._began = time.perf_counter()
+            if not self.seconds:
+                logger.info(
+                    "compiling kernels, once on this machine: a first fit takes some seconds longer"
+                )
+        self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        """A kernel was compiled."""
+        self._depth -= 1
+        if not self._depth:
+            self.seconds += time.perf_counter() - self._began
+
+
+compilation = _Compilation()
+event.register("numba:compile", compilation)  # type: ignore[no-untyped-call]
 
 
 def kernel(function: F) -> F:

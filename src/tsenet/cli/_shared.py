@@ -17,8 +17,9 @@ import re
 import sys
 import tomllib
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -180,7 +181,10 @@ def open_progress(quiet: bool) -> Iterator[Progress]:
     if quiet:
         yield Progress()
     elif sys.stderr.isatty():
-        with BarProgress() as bars:
+        from tqdm import tqdm
+
+        say = partial(tqdm.write, file=sys.stderr)  # above the bars
+        with BarProgress() as bars, _telling_of_compilation(say):
             yield bars
     else:
         logger = logging.getLogger("tsenet.progress")
@@ -191,20 +195,41 @@ def open_progress(quiet: bool) -> Iterator[Progress]:
         logger.propagate = False
         logger.setLevel(logging.INFO)
         try:
-            yield Progress()
+            with _telling_of_compilation(logger.info):
+                yield Progress()
         finally:  # as it was before: a program may call a command and log on its own afterwards
             logger.removeHandler(handler)
             logger.propagate = propagate
             logger.setLevel(level)
 
 
-def warm_up(progress: Progress, *, network: bool = True) -> None:
-    """Compile the kernels, as a stage of its own; ``network``: those of networks too."""
-    import tsenet
+@contextmanager
+def _telling_of_compilation(say: Callable[[str], None]) -> Iterator[None]:
+    """Say that kernels are compiled, when they are, and after that how long it took."""
 
-    progress.start("kernels (the first use on a machine compiles them)", None)
-    tsenet.warmup(network=network)
-    progress.finish()
+    class Teller(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            say(record.getMessage())
+
+    logger, teller = logging.getLogger("tsenet.compile"), Teller()
+    level = logger.level
+    logger.addHandler(teller)
+    logger.setLevel(logging.INFO)
+    before = _seconds_of_compilation()
+    try:
+        yield
+    finally:
+        logger.removeHandler(teller)
+        logger.setLevel(level)
+        seconds = _seconds_of_compilation() - before
+        if seconds > 0:
+            say(f"kernels compiled in {seconds:.1f} s; the next run reads them from numba's cache")
+
+
+def _seconds_of_compilation() -> float:
+    """In this process, without loading numba."""
+    jit = sys.modules.get("tsenet._system.jit")
+    return 0.0 if jit is None else float(jit.compilation.seconds)
 
 
 # ---- parameters of the library: --set and --help-all

@@ -149,7 +149,6 @@ def fit(
             X = training_rows(file, text, with_columns, left_out)
             parameters |= cli.typed(text=text if with_columns else None)
 
-        cli.warm_up(progress)
         kind: Any = tsenet.TSENetClassifier if classifies else tsenet.TSENetRegressor
         make = kind if preset == "default" else getattr(kind, preset)
         model = make(progress=progress, **parameters)
