@@ -10,10 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
+import joblib
 import numpy as np
 import typer
 from scipy.sparse import csr_matrix
 
+from benchmarks.measure import in_own_process, peak_bytes
 from reproduce.data import count_words, load
 from reproduce.markdown import table
 from tsenet import Table, TSENetClassifier
@@ -21,12 +23,21 @@ from tsenet import Table, TSENetClassifier
 LABELS = 400
 PRUNED = (200_000, 20_000)  # parameters
 ROUNDS = 7
+TURNS = 3
+#: What two checkouts are compared by.
+UNITS = {"row of many": "µs", "one row": "ms", "one text": "ms", "memory": "MB"}
 
 
 def run(
     rows: Annotated[int, typer.Option(help="Rows to fit on, and as many to predict.")] = 20_000,
+    against: Annotated[
+        Path | None, typer.Option(help="Another checkout; without it, logistic regression.")
+    ] = None,
 ) -> str:
-    """Predictions on AG's News next to logistic regression: rows per CPU second, one row, file."""
+    """Predictions on AG's News next to logistic regression or another checkout: rows per CPU second, one row, file."""
+    if against is not None:
+        return _compare(rows, against)
+
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.linear_model import LogisticRegression
 
@@ -53,6 +64,63 @@ def run(
             body.append([name, *files, *_speed(model.predict, test)])
     head = ["", "parameters", "file, kB", "… / 4 bytes", "rows per CPU s", "one row, ms"]
     return table(head, body)
+
+
+def _compare(n_rows: int, against: Path) -> str:
+    """One model of texts in this checkout and in another, turn by turn; the best of some turns counts."""
+    train = load("ag_news", "train")
+    order = np.random.default_rng(0).permutation(train.y.size)
+    first, second = (train.take(order[k * n_rows : (k + 1) * n_rows]) for k in (0, 1))
+    few = np.where(np.arange(n_rows) < LABELS, first.y.astype(int), -1)
+    warnings.simplefilter("ignore")
+    model = TSENetClassifier(random_state=0, n_jobs=1, unlabeled=-1).fit(list(first.X), few)
+
+    with tempfile.TemporaryDirectory() as home:
+        path = Path(home, "model.tsenet")
+        model.save(path)
+        counts = model.vectorizer_.transform(second.X)
+        joblib.dump((counts, list(second.X[:100])), Path(home, "rows.joblib"))
+        sides: list[list[dict[str, float]]] = [[], []]
+        for _ in range(TURNS):
+            for side, checkout in zip(sides, ({}, {"checkout": against}), strict=True):
+                side.append(in_own_process("benchmarks.predict:measure", folder=home, **checkout))
+
+    body = []
+    for name, unit in UNITS.items():
+        ours, theirs = (min(turn[name] for turn in side) for side in sides)
+        body.append([f"{name}, {unit}", f"{theirs:.2f}", f"{ours:.2f}", f"{ours / theirs:.2f}"])
+    return table(["", against.name, "this", "ratio"], body)
+
+
+def measure(folder: str) -> dict[str, float]:
+    """CPU time of predictions in this process, with any version of tsenet."""
+    import tsenet
+
+    warnings.simplefilter("ignore")
+    model = tsenet.load(Path(folder, "model.tsenet"))
+    model.n_jobs = 1
+    counts, texts = joblib.load(Path(folder, "rows.joblib"))
+    one, text = counts[:1], texts[:1]
+    few = {"one row": 1e3 * _cpu(model.predict, one), "one text": 1e3 * _cpu(model.predict, text)}
+    memory = peak_bytes() / 1e6  # before numba is loaded
+    return {
+        "row of many": 1e6 * _cpu(model.predict, counts) / counts.shape[0],
+        **few,
+        "memory": memory,
+    }
+
+
+def _cpu(predict: Callable[[Any], Any], rows: Any) -> float:
+    """Least CPU seconds of a call."""
+    predict(rows)
+    seconds = []
+    for _ in range(ROUNDS):
+        n_calls = 1 if len(getattr(rows, "indptr", rows)) > 2 else 50
+        start = time.process_time()
+        for _ in range(n_calls):
+            predict(rows)
+        seconds.append((time.process_time() - start) / n_calls)
+    return min(seconds)
 
 
 def _speed(predict: Callable[[Any], Any], rows: Any) -> list[str]:
