@@ -20,6 +20,7 @@ from tsenet.data.binary import BinaryRows
 from tsenet.data.scaling import unit_rows
 from tsenet.errors import DataError
 from tsenet.skeleton.kernels.csr import Csr
+from tsenet.topics.copies import counted
 from tsenet.topics.hierarchy import Floats, TopicHierarchy, proportions
 from tsenet.topics.number import whole_topics
 from tsenet.topics.parents import joined, sizes_above
@@ -107,7 +108,7 @@ class Mixture:
     Attributes
     ----------
     rows : BinaryRows
-        Documents to learn from.
+        Documents to learn from, with few copies of each.
     ties : WordTies
         Of the words of all documents.
     weight : float64 (V,)
@@ -127,6 +128,7 @@ class Mixture:
     @classmethod
     def of(cls, rows: BinaryRows, seeds: Mapping[int, Groups], n_words: int) -> Self:
         """Measure the ties of the words, and choose which documents to learn from."""
+        rows = rows.take(counted(rows.first_columns(n_words)))
         ties = WordTies.of(rows)
         weight = ties.weight.copy()
         weight[[word for groups in seeds.values() for group in groups for word in group]] = 1.0
@@ -210,9 +212,9 @@ class Mixture:
         for sparsity in _SPARSITIES:
             counts = self.passes(start, SETTINGS.passes, sparsity)
             counts = self._largest(counts, (n_topics + n_start) // 2)
-            counts = self.passes(counts, SETTINGS.passes_between, sparsity)
+            counts = self.passes(counts, SETTINGS.passes // 4, sparsity)
             counts = self._largest(counts, n_topics)
-            counts = self.passes(counts, SETTINGS.passes_between, sparsity)
+            counts = self.passes(counts, SETTINGS.passes // 4, sparsity)
             if self._largest(counts, n_topics).shape[1] == n_topics:
                 return counts
 

@@ -40,7 +40,7 @@ def whole_topics(mixture: Mixture) -> Floats:
 
         ones = np.ones(into.size)
         onto = sp.csr_array((ones, (topics, into)), (into.size, into.size))
-        counts = mixture.passes((counts @ onto)[:, is_kept], SETTINGS.passes_between)
+        counts = mixture.passes((counts @ onto)[:, is_kept], SETTINGS.passes // 4)
 
     return mixture.passes(counts, SETTINGS.passes // 2)
 

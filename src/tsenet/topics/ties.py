@@ -96,7 +96,7 @@ class WordTies:
 
     def directions(self) -> sp.csr_array:
         """Ties of each word to frequent words, itself among them, as vectors of length 1: csr_array (V, V)."""
-        size = (self.weight * self.counts) ** SETTINGS.frequency
+        size = np.sqrt(self.weight * self.counts)
         rows = sp.diags_array(size) @ self.tie @ sp.diags_array(size)
         length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
         return sp.csr_array(unit_rows(sp.csr_array(rows + sp.diags_array(_ITSELF * length))))
