@@ -111,20 +111,20 @@ class Topics:
         return order
 
 
-def learn_topics(texts: Sequence[str], **options: Any) -> Topics:
+def learn_topics(texts: Sequence[str], embeddings: NDArray[Any] | None = None) -> Topics:
     """Learn the topics of texts; none where there are too few of them or of their words.
 
     Parameters
     ----------
     texts : sequence of str
-    **options
-        As for `TopicModel`.
+    embeddings : array (N, d), optional
+        Vectors of the texts from a pretrained encoder: titles and other short texts get better topics.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the page has no place for advice on options
         try:
-            model = tsenet.TopicModel(**options)
-            strengths = sp.csr_array(model.fit_transform(list(texts)))
+            model = tsenet.TopicModel()
+            strengths = sp.csr_array(model.fit_transform(list(texts), embeddings=embeddings))
         except DataError:
             return Topics.none(len(texts))
 

@@ -178,7 +178,7 @@ class _Loop:
     ) -> None:
         """Learn topics, then the structure of the network."""
         try:
-            self.connection.send(learn_topics(texts))
+            self.connection.send(learn_topics(texts, embeddings))
             start = time.perf_counter()
             learner = Learner(texts, order, n_jobs, embeddings)
             _ = learner.wiring
