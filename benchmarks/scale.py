@@ -36,12 +36,8 @@ GROWTH: dict[str, tuple[tuple[int, ...], dict[str, int], tuple[str, ...]]] = {
         {"documents": N_ROWS},
         ("tree", "topics", "NMF", "fit", "LR"),
     ),
-    "topics": ((12, 50, 200, 800), {"documents": N_ROWS}, ("topics", "NMF", "LDA")),
-    "labels": (
-        (100, 1_000, 10_000, 100_000),
-        {"documents": 100_000},
-        ("fit", "LR"),
-    ),
+    "topics": ((12, 50, 200), {"documents": N_ROWS}, ("topics", "NMF", "LDA")),
+    "labels": ((300, 3_000, 30_000), {"documents": 30_000}, ("fit", "LR")),
 }
 
 
