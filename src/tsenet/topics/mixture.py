@@ -212,6 +212,9 @@ class Mixture:
         for sparsity in _SPARSITIES:
             counts = self.passes(start, SETTINGS.passes, sparsity)
             counts = self._largest(counts, (n_topics + n_start) // 2)
+            if counts.shape[1] < n_topics:
+                continue  # topics only ever go
+
             counts = self.passes(counts, SETTINGS.passes // 4, sparsity)
             counts = self._largest(counts, n_topics)
             counts = self.passes(counts, SETTINGS.passes // 4, sparsity)
