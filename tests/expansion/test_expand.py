@@ -12,7 +12,7 @@ import tsenet
 from tests.builders import random_tree
 from tsenet.data import Blocks
 from tsenet.data.binary import BinaryRows
-from tsenet.expansion.counts import count_layers, tiles_of
+from tsenet.expansion.counts import count_layers, log_odds_of, tiles_of
 from tsenet.expansion.expand import expand
 from tsenet.expansion.wiring import Wiring
 from tsenet.progress import Progress
@@ -177,14 +177,19 @@ def test_log_odds_are_those_of_the_completed_rows(
     for layer, below, above in zip(wiring.layers, completed, completed[1:], strict=False):
         assert layer.log_odds is not None
         for h, x, weight in zip(layer.upper_ends(), layer.indices, layer.log_odds, strict=True):
-            rate = max(below[:, x].sum(), 0.5) / n_rows
             on, off = below[above[:, h], x], below[~above[:, h], x]
-            with_h = (on.sum() + rate) / (on.size + 1)
-            without_h = (off.sum() + rate) / (off.size + 1)
+            # five rows with x, spread over the rows with h and those without
+            with_h = (on.sum() + 5 * on.size / n_rows) / on.size
+            without_h = (off.sum() + 5 * off.size / n_rows) / off.size
             assert weight == pytest.approx(np.log(with_h / without_h), rel=1e-6, abs=1e-6)
     assert not expand(tree, table, **options).has_log_odds
     monkeypatch.setattr("tsenet.expansion.counts.UNITS_PER_TILE", 5)
     assert expand(tree, table, log_odds=True, n_jobs=3, **options) == wiring
+
+
+def test_a_unit_that_never_changes_says_nothing() -> None:
+    n_both, n_h, n_x = np.array([0, 7]), np.array([0, 100]), np.array([7, 7])
+    assert log_odds_of(n_both, n_h, n_x, 100) == pytest.approx([0, 0])
 
 
 def test_balanced_starves_no_lower_unit(tree: LatentTree, table: np.ndarray) -> None:

@@ -26,6 +26,7 @@ from tsenet.skeleton.tree import LatentTree
 UNITS_PER_TILE = 128  # upper units whose scores with all lower ones are in memory at a time
 BYTES_PER_PASS = 128 << 20  # counts of one pass over the rows; a task holds up to five such results
 ROWS_PER_CHUNK = 8192  # rows of a layer that are dense at a time
+MORE_ROWS = 5.0  # with each lower unit, in log-odds: docs/results/paper.md#informed
 
 Int32 = NDArray[np.int32]
 Int64 = NDArray[np.int64]
@@ -373,12 +374,15 @@ def with_log_odds(
 def log_odds_of(n_both: Int64, n_h: Int64, n_x: Int64, n_rows: int) -> NDArray[np.float64]:
     """ln P(x|h) − ln P(x|not h), from the number of rows in which both are on, h is, and x is, all of one shape.
 
-    Each probability counts one more row, in which x is as frequent as in all rows.
+    Five more rows with x, spread over all rows alike, are counted: what a few rows with x say is not overstated.
+    Where h is on in no row, or in all, it says nothing.
     """
-    rate = np.maximum(n_x, 0.5) / n_rows
-    with_h = (n_both + rate) / (n_h + 1.0)
-    without_h = (n_x - n_both + rate) / (n_rows - n_h + 1.0)
-    return np.asarray(np.log(with_h) - np.log(without_h))
+    n_without = n_rows - n_h
+    rate = n_x / n_rows
+    with_h = np.where(n_h > 0, n_both / np.maximum(n_h, 1), rate)
+    without_h = np.where(n_without > 0, (n_x - n_both) / np.maximum(n_without, 1), rate)
+    more = MORE_ROWS / n_rows
+    return np.asarray(np.log(with_h + more) - np.log(without_h + more))
 
 
 def _count_links(layers: Sequence[WiringLayer], completed: Sequence[_CompletedPair]) -> _LinkCounts:

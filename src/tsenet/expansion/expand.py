@@ -71,8 +71,8 @@ def expand(
         ``"tree"``: none are added.
     log_odds : bool, default=False
         Also compute the log-odds of each link, ``ln P(x|h) − ln P(x|not h)`` of the lower unit x and the upper one h in
-        the completed rows: the first weights of a network with ``init="log-odds"``. Each probability counts one more
-        row, in which x is as frequent as in all rows. Takes one more pass over the rows.
+        the completed rows: the first weights of a network with ``init="log-odds"``. Five more rows with
+        x, spread over all rows alike, are counted. Takes one more pass over the rows.
     random_state : int, Generator, RandomState, SeedSequence or None, default=None
         The seed of ``"random"`` and ``"context"``; the others draw nothing.
     n_jobs : int or None, default=None
