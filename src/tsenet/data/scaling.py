@@ -18,9 +18,8 @@ from tsenet.data.words import stop_words_of
 from tsenet.errors import listed
 
 _BLOCK_CELLS = 1 << 22  # scaled at a time
-_BLOCK_ROWS = (
-    1024  # sparse rows of counts scaled at a time, so that what is computed stays in the cache
-)
+# Sparse rows of counts scaled at a time, so that what is computed stays in the cache.
+_BLOCK_ROWS = 1024
 _MIN_SHARED_COLUMNS = 32  # with a common unit; fewer columns may span the same range by chance
 _MAX_COUNT = 2**53  # floats beyond are all whole numbers
 _MAX_SCALE = 1e300  # of a column; one that varies less than its inverse is constant

@@ -172,9 +172,8 @@ class Mixture:
         cosine = np.stack(alike, axis=1)  # (V, K)
         largest = cosine.max(axis=1, keepdims=True)
         share = cosine / np.maximum(largest, 1e-12)
-        share[self.ties.is_tied & (largest[:, 0] <= 0.0)] = (
-            1.0  # near none of them, so equally near
-        )
+        # What is near none of them is equally near.
+        share[self.ties.is_tied & (largest[:, 0] <= 0.0)] = 1.0
         counts = (self.weight * self.ties.counts)[:, None] * np.exp(SETTINGS.concentration * share)
         counts[share < _LEAST_ALIKE] = 0.0
         return np.asarray(counts)

@@ -134,9 +134,8 @@ class FolderRows:
         """Read the folder in another order and yield batches of shuffled rows, of about the same size."""
         rng = np.random.default_rng([seed, epoch])
         waiting = [self._folder.shards[k] for k in rng.permutation(len(self._folder.shards))]
-        values: Any = (
-            None  # the buffer: rows, their numbers in the folder, and the order of those left
-        )
+        # The buffer: rows, their numbers in the folder, and the order of those left.
+        values: Any = None
         numbers = np.empty(0, np.int64)
         order = np.empty(0, np.int64)
         for start, stop in batch_bounds(self.n_rows, n_batches):

@@ -49,9 +49,8 @@ class TeacherSettings:
 
     # ---- folds
     folds: int = 5  # as is usual
-    max_held_out: int = (
-        2000  # labelled rows that choose penalties and blend: a standard error of a point
-    )
+    # Labelled rows that choose penalties and blend: a standard error of a point.
+    max_held_out: int = 2000
     max_fitted: int = 30_000  # labelled rows; with more, back-propagation does better
     n_parts: int = 10  # of held-out rows, whose losses show how uncertain a mean is
 
@@ -89,9 +88,8 @@ class TeacherSettings:
     # Where every class has one label, no row can be held out: penalty, and the last part's share of the blend.
     unchecked_penalty: float = 0.1
     unchecked_share: float = 0.7
-    clear_gain: float = (
-        2.0  # standard errors by which embeddings must lower the loss to count in full
-    )
+    # Standard errors by which embeddings must lower the loss to count in full.
+    clear_gain: float = 2.0
     blend_penalty: float = 1e-3  # keeps the weights of a blend finite where its parts never err
 
     # ---- naive Bayes and class means, by EM

@@ -101,16 +101,14 @@ class RecipeSettings:
 
     # ---- from log-odds, with few labels
     few_labels: int = 3_000  # with fewer, a network is trained on all of them …
-    steps_few_labels: int = (
-        800  # … for so many steps: validation rows of five sets, 100 and 1,000 labels …
-    )
+    # … for so many steps (chosen on validation rows of five sets, with 100 and 1,000 labels) …
+    steps_few_labels: int = 800
     batch_few_labels: int = 16  # … of at least so many rows
 
     # ---- rows held out
     validation_folds: int = 10  # one of them is held out to tell when to stop …
-    min_rows_to_hold_out: int = (
-        20  # … unless there are fewer rows: it would be too small to be informative
-    )
+    # … unless there are fewer rows: a tenth of them would say nothing.
+    min_rows_to_hold_out: int = 20
     # Folds of the teacher on which a network is compared with it, until so many rows have been held out. On the ten
     # tables above two folds cost .2 points in the mean, one .3.
     max_folds: int = 3
@@ -119,9 +117,8 @@ class RecipeSettings:
     small_fold: float = 0.1  # of the rows; without it, training longer is not worth its time
 
     # ---- few labels: the teacher
-    softness: float = (
-        0.7  # factor of the teacher's outputs; students of sharper targets did .2 points worse
-    )
+    # Factor of the teacher's outputs; networks taught sharper targets did .2 points worse.
+    softness: float = 0.7
     # Share of the rows without labels from which nothing is learned, and its bounds in rows; they tell how sure the
     # network is of new rows.
     fresh: float = 0.1
@@ -130,9 +127,8 @@ class RecipeSettings:
     # The scale of the teacher's outputs is chosen on the labelled rows: with few, it is overconfident. On four text
     # sets, four draws each, the best factor for new rows was .92 with 100 labels and 1.0 with 400.
     doubt: float = 10.0
-    max_rescaling: float = (
-        5.0  # of the outputs of a network without a linear skip: a guard, seldom reached
-    )
+    # Of the outputs of a network without a linear skip: a guard, seldom reached.
+    max_rescaling: float = 5.0
 
 
 SETTINGS = RecipeSettings()
