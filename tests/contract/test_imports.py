@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import QUICK
+from tsenet import TSENetClassifier
+
 PACKAGE = Path(__file__).parents[2] / "src" / "tsenet"
 SOURCES = {path: ast.parse(path.read_text("utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
 
@@ -124,14 +127,29 @@ def test_import_is_light(module: str) -> None:
     assert json.loads(run.stdout) == []
 
 
-def test_a_topic_model_is_imported_without_numba() -> None:
-    """Only learning needs it; pandas comes with scikit-learn."""
-    probe = "import sys; from tsenet import TopicModel; print('numba' in sys.modules)"
+def test_a_topic_model_is_imported_without_numba_and_pandas() -> None:
+    """Only learning needs numba; pandas and scipy.stats would come with scikit-learn."""
+    assert _loaded_by("from tsenet import TopicModel") == []
+
+
+def test_a_service_loads_neither_numba_nor_pandas(tmp_path: Path) -> None:
+    """Up to 64 rows are predicted with NumPy; the vectorizer is scikit-learn's."""
+    path = tmp_path / "model.tsenet"
+    texts = ["a good film", "a bad film", "good acting, good plot", "bad acting, bad plot"] * 10
+    TSENetClassifier(max_epochs=1, **QUICK).fit(texts, [1, 0] * 20).save(path)
+    code = f"import tsenet; tsenet.load({str(path)!r}).predict(['a good film'] * 64)"
+    assert _loaded_by(code) == []
+
+
+def _loaded_by(code: str) -> list[str]:
+    """Which heavy packages a fresh interpreter holds after some code."""
+    heavy = ("torch", "numba", "pandas", "scipy.stats", "matplotlib")
+    probe = f"import sys\n{code}\nprint(*(name for name in {heavy!r} if name in sys.modules))"
     run = subprocess.run(
         [sys.executable, "-c", probe], capture_output=True, text=True, check=False, timeout=300
     )
     assert run.returncode == 0, run.stderr
-    assert run.stdout.strip() == "False"
+    return run.stdout.split()
 
 
 def test_no_two_modules_have_one_name() -> None:

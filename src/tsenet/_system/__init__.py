@@ -1,1 +1,1 @@
-"""What the stages need of the machine: compiled kernels, threads, seeds, atomic writes, warm-up."""
+"""What the stages need of the machine: compiled kernels, threads, seeds, atomic writes, warm-up, imports that wait."""

@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,6 +28,7 @@ from tsenet.topics.starts import Start
 from tsenet.topics.topic import Topic, TopicView, every_topic, view_topics
 
 if TYPE_CHECKING:
+    import pandas as pd
     from sklearn.feature_extraction.text import CountVectorizer
 
 LEAST = 0.01  # smaller strengths of topics are left out
@@ -129,6 +129,8 @@ class ShownTopics(SavedEstimator):
     @property
     def topics_(self) -> pd.DataFrame:
         """The topics shown; see the class."""
+        import pandas as pd
+
         check_is_fitted(self, "binary_rule_")
         shown = self._shown
         parent = {below.name: topic.name for topic in shown for below in topic.children}

@@ -11,7 +11,6 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
@@ -38,6 +37,7 @@ from tsenet.topics.presence import shares
 from tsenet.topics.starts import known_starts, seeds_of, warn_if_contradicted
 
 if TYPE_CHECKING:
+    import pandas as pd
     from sklearn.feature_extraction.text import CountVectorizer
 
 _MIN_GROUPED = 0.05  # fit() warns if a smaller share of the words is in topics
@@ -419,6 +419,7 @@ class TopicModel(TopicEdits, TopicsOfDocuments):
         pandas.DataFrame
             A row for each level, the top one first: ``level`` and ``ami``, the mean over pairs.
         """
+        import pandas as pd
         from sklearn.metrics import adjusted_mutual_info_score
 
         if n_seeds < 2:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from os import PathLike
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils._set_output import _get_output_config
@@ -23,6 +22,9 @@ from tsenet.explain.topic_scores import hierarchy_scores
 from tsenet.skeleton.tree import LatentTree
 from tsenet.topics.likelihood import mean_log_likelihood
 from tsenet.topics.presence import PRESENT
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Why rows outside of memory have no embeddings.
 NO_FOLDERS = "embeddings are not supported for a folder: load the documents, or leave them out"
@@ -67,6 +69,8 @@ class TopicsOfDocuments(ShownTopics):
         """
         strengths = self._shown_strengths(texts, embeddings, level, min_strength)
         if _get_output_config("transform", self)["dense"] == "pandas":
+            import pandas as pd
+
             names = self._names(level)
             return pd.DataFrame.sparse.from_spmatrix(strengths, columns=names)
         return strengths
@@ -224,6 +228,8 @@ class TopicsOfDocuments(ShownTopics):
         pandas.DataFrame
             Columns document (its number, from 0) and strength.
         """
+        import pandas as pd
+
         column = self._column(topic)
         strengths = self._strengths_of(self._rows_of(texts, embeddings))
         on = strengths[:, [column]].toarray().ravel()
@@ -256,6 +262,8 @@ class TopicsOfDocuments(ShownTopics):
         pandas.DataFrame
             A row for each class, a column for each topic, under its label (and its id, if several have that label).
         """
+        import pandas as pd
+
         groups = pd.Series(list(labels), name="class")
         return self._group_shares(groups, self._rows_of(texts, embeddings), level)
 
@@ -297,6 +305,8 @@ class TopicsOfDocuments(ShownTopics):
         self, groups: pd.Series, rows: DocumentRows, level: int | None
     ) -> pd.DataFrame:
         """Share of the documents of each group in which each topic is present."""
+        import pandas as pd
+
         columns = self._columns(level)
         present = self._strengths_of(rows)[:, columns] >= PRESENT
         if len(groups) != present.shape[0]:
@@ -327,6 +337,8 @@ class TopicsOfDocuments(ShownTopics):
             A row for each level, the top one first, with the scores that :func:`tsenet.explain.hierarchy_scores`
             describes (``npmi_window`` for texts), and ``word_coverage``, the share of the words in a topic.
         """
+        import pandas as pd
+
         texts = list(texts) if isinstance(texts, Iterator) else texts
         rows = self._rows_of(texts, embeddings)
         tokens = None
@@ -448,6 +460,8 @@ class TopicsOfDocuments(ShownTopics):
 
 def _time_bins(timestamps: Sequence[Any], n_bins: int | None) -> pd.Series:
     """Dates or numbers; if there are more than ``n_bins`` distinct ones, the start of the period that each is in."""
+    import pandas as pd
+
     times = pd.Series(list(timestamps), name="time")
     is_number = pd.api.types.is_numeric_dtype(times)
     if not is_number:
