@@ -27,9 +27,9 @@ from reproduce.experiments import (
     WIRINGS,
     Experiment,
 )
-from reproduce.grid import BEST, resolved, weighting_of
+from reproduce.grid import BEST, best_shape, ranked_on, resolved, scores_of_shapes, weighting_of
 from reproduce.markdown import table
-from reproduce.paper import INTERPRETABILITY, PUBLISHED, TABLE3
+from reproduce.paper import INTERPRETABILITY, PAPER_SHAPES, PUBLISHED, TABLE3
 from reproduce.rivals import title_of
 from reproduce.runs import RUNS, Run, is_current, last_change, read_runs, unpack
 
@@ -554,6 +554,33 @@ def paper_table(results: Results, experiment: Experiment, data: str) -> str:
     return f"{text}\n\nSeeds: {'; '.join([str(most), *fewer])}."
 
 
+def shapes_table(results: Results, experiment: Experiment) -> str:
+    """Validation accuracy of the dense shapes (rows) on each data set: on the few rows that rank them / on all.
+
+    The winner of a data set is bold, and ‡ marks the shape that the paper chose.
+    """
+    stored = results.stored_runs()
+    block = weighting_of_table(experiment.reference)
+    scores = {
+        data: [
+            scores_of_shapes(stored, rows, block) for rows in dict.fromkeys([ranked_on(data), data])
+        ]
+        for data in experiment.data
+    }
+    if not any(any(found) for found in scores.values()):
+        return "The dense shapes: not measured yet."
+
+    def cell(data: str, shape: str) -> str:
+        found = [shown(each[shape], "accuracy") if shape in each else "–" for each in scores[data]]
+        text = " / ".join(found) if set(found) != {"–"} else "–"
+        if best_shape(stored, data, block) == shape:
+            text = f"**{text}**"
+        return f"{text} ‡" if PAPER_SHAPES.get(data.partition("@")[0]) == shape else text
+
+    body = [[shape, *(cell(data, shape) for data in scores)] for shape in experiment.shapes]
+    return table(["", *map(_title_of_data, scores)], body)
+
+
 #: What the verdict rests on: two networks, of which the difference is taken; ``fnn`` is the experiment's dense one.
 COMPARISONS = (
     ("TSE-Net − FNN", "tsenet-paper", "fnn"),
@@ -629,8 +656,11 @@ def differences_table(results: Results, experiment: Experiment) -> str:
             body.append([title, *ours])
         if {*theirs} != {"–"}:
             body.append(["… in the paper", *theirs])
-    names = [DATA[data.partition("@")[0]].title.removesuffix(" (part)") for data in experiment.data]
-    return table(["points", *names], body)
+    return table(["points", *map(_title_of_data, experiment.data)], body)
+
+
+def _title_of_data(data: str) -> str:
+    return DATA[data.partition("@")[0]].title.removesuffix(" (part)")
 
 
 def _paired(first: Sequence[Run], second: Sequence[Run]) -> list[Run]:
@@ -1020,6 +1050,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "table3": lambda r, data: paper_table(r, EXPERIMENTS["table3"], data),
     "table3-row": paper_row,
     "table3-tfidf": lambda r, data: paper_table(r, EXPERIMENTS["table3-tfidf"], data),
+    "shapes": lambda r: shapes_table(r, EXPERIMENTS["table3"]),
     "differences": lambda r: differences_table(r, EXPERIMENTS["table3"]),
     "tox21": lambda r: tasks_table(r, EXPERIMENTS["tox21"]),
     "table4": lambda r, vectors="": interpretability_table(r, EXPERIMENTS["table4"], vectors),

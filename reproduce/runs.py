@@ -93,7 +93,8 @@ def last_change(data: str, rival: str) -> int:
         method = "default"
     else:
         method = "rivals"
-    changes = max(CHANGED[reads], CHANGED[method])
+    # an encoder reads the texts themselves, whatever becomes of their words
+    changes = CHANGED[method] if base == "minilm" else max(CHANGED[reads], CHANGED[method])
     return changes if not size or size.isdigit() else max(changes, last_change(data, size))
 
 

@@ -22,6 +22,7 @@ from reproduce.runs import (
     FIELDS,
     Cell,
     _wide_shares,
+    last_change,
     measure,
     pack,
     read_runs,
@@ -123,6 +124,12 @@ def test_interpretability_is_measured(folder: Path) -> None:
         assert -1 <= run["interpretability"]["tiny.txt.gz"] <= 1
 
 
+def test_an_encoder_does_not_depend_on_how_texts_become_words() -> None:
+    assert last_change("subj", "logistic") == CHANGED["texts"]
+    assert last_change("subj", "minilm") == CHANGED["rivals"] < CHANGED["texts"]
+    assert last_change("subj", "tsenet-minilm") == last_change("subj", "tsenet")
+
+
 def test_experiments_are_well_formed() -> None:
     from reproduce.data import DATA
     from reproduce.rivals import split_name
@@ -141,7 +148,7 @@ def test_the_best_dense_shape_is_chosen_on_validation_rows(folder: Path, tmp_pat
     path = tmp_path / "runs.jsonl"
     experiment = Experiment(
         "",
-        ("subj",),
+        ("subj@80",),
         ("fnn:best:weighting=counts",),
         n_seeds=1,
         shapes=("3x1", "24x1", "24x2-conic"),
@@ -160,10 +167,10 @@ def test_large_sets_are_ranked_on_few_rows_first(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     path = tmp_path / "runs.jsonl"
-    shapes = ("1x1", "2x1", "3x1", "4x1", "5x1")
+    shapes = ("1x1", "2x1", "3x1", "4x1", "2048x3")  # the last is the paper's
     cells = ranking_cells("paper-ag_news", "counts", path, shapes)
     few = [next(cells) for _ in shapes]
-    assert {(cell.data, cell.part) for cell in few} == {("paper-ag_news@12000", "validation")}
+    assert {(cell.data, cell.part) for cell in few} == {("paper-ag_news@4000", "validation")}
     with path.open("w") as file:
         for cell, score in zip(few, (0.1, 0.5, 0.4, 0.3, 0.2), strict=True):
             run = dict(zip(FIELDS, cell.key, strict=True)) | {"recipe": RECIPE, "score": score}
@@ -171,7 +178,7 @@ def test_large_sets_are_ranked_on_few_rows_first(
     finalists = list(cells)
     assert {cell.data for cell in finalists} == {"paper-ag_news"}
     assert [cell.rival for cell in finalists] == [
-        f"fnn:{shape}:weighting=counts" for shape in ("2x1", "3x1", "4x1")
+        f"fnn:{shape}:weighting=counts" for shape in ("2x1", "3x1", "4x1", "2048x3")
     ]
     assert best_shape(read_runs(path), "paper-ag_news", "counts") == "2x1"
     assert best_shape([], "paper-ag_news", "counts") == "2048x3"  # the paper's
