@@ -32,6 +32,7 @@ __all__ = [
     "count_words",
     "encoded",
     "fold_of",
+    "is_drawn",
     "label_order",
     "load",
 ]
@@ -238,6 +239,14 @@ def _known(y: NDArray[Any]) -> NDArray[np.int64]:
     """Numbers of the rows that have a label, or some label."""
     missing = pd.isna(y)
     return np.flatnonzero(~(missing if missing.ndim == 1 else missing.all(axis=1)))
+
+
+def is_drawn(name: str, part: Part) -> bool:
+    """Whether the seed draws rows of a fold; if not, the folds of all seeds are the same."""
+    base, _, n_rows = name.partition("@")
+    source = _source(base.partition("/")[0])
+    official = source.n_test > 0 and part == "test"
+    return bool(n_rows) or not official or source.n_fit is not None
 
 
 def fold_of(name: str, part: Part, seed: int) -> Fold:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from reproduce import CHANGED, RECIPE
-from reproduce.data import DATA, Fold, Part, data_folder, fold_of
+from reproduce.data import DATA, Fold, Part, data_folder, fold_of, is_drawn
 
 __all__ = [
     "RUNS",
@@ -125,7 +125,7 @@ def run_cells(
     for cell in cells:
         if cell.key in done:
             continue
-        fold_key = (cell.data, cell.part, cell.seed)
+        fold_key = (cell.data, cell.part, is_drawn(cell.data, cell.part) and cell.seed)
         if fold_key not in folds:
             folds.clear()  # one fold in memory at a time
             folds[fold_key] = fold_of(cell.data, cell.part, cell.seed)

@@ -18,10 +18,12 @@ from reproduce.data import (
     SUBJECTS,
     TOX21_LABELS,
     Fold,
+    Part,
     Rows,
     check_files,
     count_words,
     fold_of,
+    is_drawn,
     label_order,
     load,
 )
@@ -88,6 +90,18 @@ def test_seeds_draw_other_held_out_rows(folder: Path) -> None:
     first, again, other = (fold_of("sonar", "test", seed) for seed in (0, 0, 1))
     assert np.array_equal(first.X_held, again.X_held)
     assert not np.array_equal(first.X_held, other.X_held)
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [("subj", "test"), ("subj", "validation"), ("subj@60", "test"), ("sonar", "test")],
+)
+def test_a_fold_is_the_same_for_all_seeds_unless_rows_are_drawn(
+    folder: Path, name: str, part: Part
+) -> None:
+    first, second = (fold_of(name, part, seed) for seed in (0, 1))
+    same = (first.X != second.X).sum() == 0 if first.X.shape == second.X.shape else False
+    assert is_drawn(name, part) == (not same or not np.array_equal(first.y, second.y))
 
 
 def test_labels_are_nested_and_balanced(text: Fold) -> None:
