@@ -33,9 +33,10 @@ from sklearn.linear_model import LogisticRegression
 
 from reproduce.data import load
 from tsenet.data import Table
-from tsenet.labelling.learner import TOPIC_WEIGHT, Learner, TrainingLabels, uncertainty
+from tsenet.labelling.learner import TOPIC_WEIGHT, Learner, TrainingLabels
 from tsenet.labelling.propose import propose, pure_topics
 from tsenet.labelling.text_topics import learn_topics
+from tsenet.training.targets import doubt
 
 __all__ = ["DATA_SETS", "MINUTES", "PATH", "STRATEGIES", "run", "table"]
 
@@ -230,10 +231,10 @@ def _uncertain(bench: Bench, person: Person) -> Steps:
         known = bench.training_labels(person)
         if known.can_be_fitted:
             shares = bench.learner.predict(bench.learner.fit(known), known, 0).shares
-            doubt = np.where(person.closed, -1.0, uncertainty(shares, several=False))
+            unsure = np.where(person.closed, -1.0, doubt(shares, several=False))
         else:
-            doubt = -np.argsort(bench.order).astype(np.float64)
-        yield from _label_most(person, doubt)
+            unsure = -np.argsort(bench.order).astype(np.float64)
+        yield from _label_most(person, unsure)
 
 
 def _active(bench: Bench, person: Person) -> Steps:
@@ -243,10 +244,10 @@ def _active(bench: Bench, person: Person) -> Steps:
         texts, classes = list(person.labels), list(person.labels.values())
         if len(set(classes)) > 1:
             shares = bench.logistic(texts, classes).predict_proba(bench.tfidf)
-            doubt = np.where(person.closed, -1.0, uncertainty(shares, several=False))
+            unsure = np.where(person.closed, -1.0, doubt(shares, several=False))
         else:
-            doubt = np.where(person.closed, -1.0, 0.0)
-        yield from _label_most(person, doubt)
+            unsure = np.where(person.closed, -1.0, 0.0)
+        yield from _label_most(person, unsure)
 
 
 def _label_first(person: Person) -> Steps:
@@ -255,9 +256,9 @@ def _label_first(person: Person) -> Steps:
         yield
 
 
-def _label_most(person: Person, doubt: NDArray[np.float64]) -> Steps:
+def _label_most(person: Person, unsure: NDArray[np.float64]) -> Steps:
     n = max(_BATCH, int(_GROWTH * len(person.labels)))
-    for text in np.argsort(-doubt, kind="stable")[:n].tolist():
+    for text in np.argsort(-unsure, kind="stable")[:n].tolist():
         if text not in person.labels:
             person.label(text)
             yield

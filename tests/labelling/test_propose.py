@@ -6,12 +6,11 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsenet.labelling.learner import Prediction, uncertainty
+from tsenet.labelling.learner import Prediction
 from tsenet.labelling.propose import (
     REASONS,
     class_of_topics,
@@ -197,24 +196,3 @@ def test_the_class_of_a_topic_is_that_of_most_of_its_labels(situation: dict[str,
         assert (own.count(chosen), share, n) == (most, most / len(own), len(own))
         # Five labels of which four agree.
         assert (topic in pure) == (len(own) >= 5 and 5 * most >= 4 * len(own))
-
-
-@pytest.mark.parametrize("several", [False, True])
-@given(seed=st.integers(0, 2**20))
-def test_uncertainty_is_one_where_chances_are_equal_and_zero_where_it_is_sure(
-    several: bool, seed: int
-) -> None:
-    rng = np.random.default_rng(seed)
-    shares = rng.uniform(0, 1, (5, 3)) if several else rng.dirichlet([1, 1, 1], 5)
-    found = uncertainty(shares, several)
-    for row, doubt in zip(shares.tolist(), found.tolist(), strict=True):
-        if several:  # of the class that is nearest to one half
-            expected = max(1 - abs(2 * p - 1) for p in row)
-        else:
-            first, second, _ = sorted(row, reverse=True)
-            expected = 1 - (first - second)
-        assert doubt == pytest.approx(expected)
-    equal = np.full((1, 2), 0.5)
-    sure = np.array([[1.0, 0.0]])
-    assert uncertainty(equal, several)[0] == 1
-    assert uncertainty(sure, several)[0] == 0

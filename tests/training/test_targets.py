@@ -24,6 +24,7 @@ from tsenet.training.targets import (
     MultilabelTargets,
     ParsedTargets,
     RegressionTargets,
+    doubt,
     learn_targets,
     read_targets,
     targets_from_parts,
@@ -316,3 +317,24 @@ def test_any_target_is_read_or_refused_in_our_words(y: Any, classification: bool
     meta, arrays = targets.to_parts()
     again = targets_from_parts(json.loads(json.dumps(meta)), arrays)
     assert np.array_equal(again.encode(read), encoded, equal_nan=True)
+
+
+@pytest.mark.parametrize("several", [False, True])
+@given(seed=st.integers(0, 2**20))
+def test_doubt_is_one_where_chances_are_equal_and_zero_where_they_are_sure(
+    several: bool, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    shares = rng.uniform(0, 1, (5, 3)) if several else rng.dirichlet([1, 1, 1], 5)
+    found = doubt(shares, several)
+    for row, one in zip(shares.tolist(), found.tolist(), strict=True):
+        if several:  # of the class that is nearest to one half
+            expected = max(1 - abs(2 * p - 1) for p in row)
+        else:
+            first, second, _ = sorted(row, reverse=True)
+            expected = 1 - (first - second)
+        assert one == pytest.approx(expected)
+    equal = np.full((1, 2), 0.5)
+    sure = np.array([[1.0, 0.0]])
+    assert doubt(equal, several)[0] == 1
+    assert doubt(sure, several)[0] == 0

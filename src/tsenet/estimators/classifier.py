@@ -15,7 +15,7 @@ from tsenet.errors import DataError, quoted
 from tsenet.estimators.checked_rows import check_length, checked_weights
 from tsenet.estimators.network import TSENetEstimator
 from tsenet.training.losses import BinaryLoss
-from tsenet.training.targets import MultilabelTargets
+from tsenet.training.targets import MultilabelTargets, doubt
 
 _DIRECTIONS = 50  # in which rows are compared
 
@@ -189,15 +189,10 @@ class TSENetClassifier(ClassifierMixin, TSENetEstimator):
         if not isinstance(n, Integral) or n < 1:
             raise ValueError(f"n must be a whole number from 1 on, not {n!r}")
 
-        shares = self.predict_proba(X)
-        if isinstance(self.targets_, MultilabelTargets):
-            doubt = (1.0 - np.abs(2.0 * shares - 1.0)).mean(axis=1)
-        else:
-            second, first = np.sort(shares, axis=1)[:, -2:].T
-            doubt = 1.0 - (first - second)
-
+        several = isinstance(self.targets_, MultilabelTargets)
+        unsure = doubt(self.predict_proba(X), several)
         rows = [part.values for part in self.network_inputs(X)]
-        return _typical_rows(rows, doubt, int(n))
+        return _typical_rows(rows, unsure, int(n))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 import tsenet
 from tsenet.data.text import vectorize, word_vectorizer
 from tsenet.errors import DataError
+from tsenet.training.targets import doubt
 
 if TYPE_CHECKING:
     from tsenet.data.table import Table
     from tsenet.expansion.wiring import Wiring
 
-__all__ = ["TOPIC_WEIGHT", "Learner", "Prediction", "TrainingLabels", "decided", "uncertainty"]
+__all__ = ["TOPIC_WEIGHT", "Learner", "Prediction", "TrainingLabels", "decided"]
 
 #: How much a document counts that is labelled with its topic, compared with one that was labelled itself.
 TOPIC_WEIGHT = 0.2
@@ -229,7 +230,7 @@ class Prediction:
 
     def doubt(self, texts: Ints) -> NDArray[np.float64]:
         """How unsure the model is of each of these texts, from 0 to 1: (n,)."""
-        return uncertainty(self.shares[texts], self.several)
+        return doubt(self.shares[texts], self.several)
 
     def confidence(self, text: int) -> float:
         """The probability of what the model decides: of the class, or of its least certain yes or no."""
@@ -258,16 +259,3 @@ def decided(ids: Sequence[str], shares: NDArray[Any], several: bool) -> list[tup
 
     rows = [tuple(ids[k] for k in np.flatnonzero(row >= 0.5).tolist()) for row in shares]
     return [row or ("none",) for row in rows]
-
-
-def uncertainty(shares: NDArray[Any], several: bool) -> NDArray[np.float64]:
-    """How unsure a model is of each text, from 0 to 1: (N,).
-
-    With one class a text, how close the second class comes to the first; with several, how close to one half the
-    probability of any class is.
-    """
-    if several:
-        return np.asarray(1.0 - np.abs(2.0 * shares - 1.0).min(axis=1), np.float64)
-
-    second, first = np.sort(shares, axis=1)[:, -2:].T
-    return np.asarray(1.0 - (first - second), np.float64)

@@ -298,6 +298,24 @@ def learn_targets(given: ParsedTargets, classification: bool, classes: Any = Non
     return ClassTargets.learn(y[given.known])
 
 
+def doubt(shares: NDArray[Any], several: bool) -> NDArray[np.float64]:
+    """How close each row's answer comes to another one, from 0 to 1: (n,).
+
+    Parameters
+    ----------
+    shares : (n, K)
+        Probability of each class.
+    several : bool
+        Whether a row may have several classes. Then the answer changes with any of them, and the one that is closest
+        to one half counts; otherwise it changes where the second class overtakes the first.
+    """
+    if several:
+        return np.asarray(1.0 - np.abs(2.0 * shares - 1.0).min(axis=1), np.float64)
+
+    second, first = np.sort(shares, axis=1)[:, -2:].T
+    return np.asarray(1.0 - (first - second), np.float64)
+
+
 def is_known(targets: NDArray[Any]) -> NDArray[np.bool_]:
     """Which rows have an encoded target: (N,). Class −1 and NaN mean that there is none."""
     if targets.ndim == 2:
