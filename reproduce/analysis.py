@@ -7,6 +7,7 @@ another model. Where it is known which rows were right, an interval therefore co
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,7 @@ __all__ = ["TABLES", "Estimate", "Results", "compare", "estimate", "holm", "over
 
 CONFIDENCE = 0.95
 HALF_A_POINT = 0.005  # an interval within ± this counts as level
+VERDICTS = ("ahead", "level", "cannot tell", "behind")
 TOPICS = RUNS.with_name("topics.csv")
 WORD_VECTORS = {"google": "Google News", "glove": "GloVe"}
 TOP = "_top"  # ends the fields about the tree's top units
@@ -179,10 +181,12 @@ class Results:
 
         ``few-labels/ag_news/100/tsenet`` is a score, ``…/tsenet-vs-logistic`` a difference (first minus second). After
         a space may follow: ``interval`` or ``verdict`` of a difference; ``parameters``, ``share-of-RIVAL`` (of the
-        parameters), ``cpu``, ``seeds``, ``macro-f1`` or ``vectors-FILE`` (the interpretability by a file of word
+        parameters), ``cpu``, ``seeds`` or ``vectors-FILE`` (the interpretability by a file of word
         vectors, or the difference of two, ± half its interval over the seeds).
 
-        ``tox21/*/all/…`` is the mean of all tasks, and ``better`` on how many of them the first is ahead.
+        ``tox21/*/all/…`` is the mean of all tasks, and ``better`` on how many of them the first is ahead. With ``*``
+        for the data sets of another experiment, a number is the range over those that were measured, and ``verdict``
+        says on how many it is which.
         ``mnist/mnist/all/tree`` has shares of each level: ``connected``, ``by_chance`` and ``wide-top``, ``-middle``,
         ``-bottom``. ``topics/20newsgroups/tsenet/1 nmi`` is a score of a level of topics.
 
@@ -202,7 +206,9 @@ class Results:
         labels = None if count == "all" else int(count)
         first, _, second = rival.partition("-vs-")
         if data == "*":
-            return self._value_of_tasks(EXPERIMENTS[experiment], first, second, what)
+            if experiment == "tox21":
+                return self._value_of_tasks(EXPERIMENTS[experiment], first, second, what)
+            return self._range_over_sets(experiment, f"{count}/{rival}", what)
         runs = self.runs(experiment, data, labels, first)
         if not runs:
             raise KeyError(f"no stored run for {key!r}")
@@ -212,12 +218,12 @@ class Results:
             return " / ".join(f"{share:.0%}" for share in pixel_shares(runs, what))
         if what == "cpu":
             return f"{_mean(runs, 'cpu'):.0f}"
-        if what == "macro-f1":
-            return shown(_mean(runs, "macro_f1"), "accuracy")
         if what == "seeds":
             return str(len(runs))
         if what.startswith("share-of-"):
             other = self.runs(experiment, data, labels, what.removeprefix("share-of-"))
+            if not other:
+                raise KeyError(f"no stored run for {key!r}")
             return f"{100 * _mean(runs, 'parameters') / _mean(other, 'parameters'):.1f} %"
         if what.startswith("vectors-"):
             file = what.removeprefix("vectors-")
@@ -234,6 +240,26 @@ class Results:
             return interval(difference, metric)
         return difference.verdict if what == "verdict" else signed(difference.value, metric)
 
+    def _range_over_sets(self, experiment: str, cell: str, what: str) -> str:
+        """Return the lowest and the highest of a number over the data sets, or how many have which verdict."""
+        found = []
+        for data in EXPERIMENTS[experiment].data:
+            try:
+                found.append(self.value(f"{experiment}/{data}/{cell} {what}".rstrip()))
+            except KeyError:
+                continue  # not measured on this set
+        if not found:
+            raise KeyError(f"no stored run for {experiment}/*/{cell}")
+        if what == "verdict":
+            counts = Counter(found)
+            return ", ".join(
+                f"{verdict} on {counts[verdict]}" for verdict in VERDICTS if verdict in counts
+            )
+        unit = " %" if found[0].endswith(" %") else ""
+        numbers = [text.partition(" ")[0] for text in found]
+        ends = [pick(numbers, key=_number) for pick in (min, max)]
+        return " to ".join(dict.fromkeys(ends)) + unit
+
     def _value_of_tasks(self, experiment: Experiment, first: str, second: str, what: str) -> str:
         """Return the mean of the areas of all tasks, or of their differences."""
         areas = task_scores(self, experiment)
@@ -247,6 +273,10 @@ class Results:
         if what == "interval":
             return interval(lead, "auc")
         return lead.verdict if what == "verdict" else signed(lead.value, "auc")
+
+
+def _number(text: str) -> float:
+    return float(text.replace("−", "-"))
 
 
 def _mean(runs: Sequence[Run], name: str) -> float:

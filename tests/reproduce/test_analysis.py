@@ -168,6 +168,29 @@ def test_numbers_of_a_text() -> None:
         fill("<!--=few-labels/subj/100/tsenet-->1<!--/-->", results)
 
 
+def test_numbers_of_several_data_sets_are_their_range() -> None:
+    rng = np.random.default_rng(0)
+    results = Results.of(
+        each
+        for data, share in (("ag_news", 0.5), ("subj", 0.9))
+        for rival, right in (("tsenet", 0.9), ("logistic", share))
+        for each in of_rows(
+            rng.random((2, 4_000)) < right,
+            data=data,
+            rival=rival,
+            parameters=100 if rival == "tsenet" else 1_000,
+        )
+    )
+    key = "few-labels/*/100/tsenet"
+    low, high = results.value(f"{key}-vs-logistic").split(" to ")
+    assert low == results.value("few-labels/subj/100/tsenet-vs-logistic")
+    assert high == results.value("few-labels/ag_news/100/tsenet-vs-logistic")
+    assert results.value(f"{key}-vs-logistic verdict") == "ahead on 1, cannot tell on 1"
+    assert results.value(f"{key} share-of-logistic") == "10.0 %"
+    with pytest.raises(KeyError, match="no stored run"):
+        results.value("few-labels/*/100/svd")
+
+
 def test_a_table_compares_with_the_reference() -> None:
     runs = [
         *(run(s, v) for s, v in enumerate([0.8, 0.9])),
