@@ -216,7 +216,8 @@ class DenseNetwork(BaseEstimator):
                 if net.sparse:
                     net.clear_gradients()
                 optimiser.step()
-                if net.sparse:
+                # where links stay as they are, a removed weight has no momentum either
+                if net.sparse and after_epoch is not None:
                     net.clear_removed()
             net.eval()
             with torch.no_grad():
