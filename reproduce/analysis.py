@@ -347,7 +347,7 @@ def scores_table(
         ]
         if any(cell != "–" for cell in cells):
             body.append([title_of(rival), *cells])
-    return table(["", *columns], body)
+    return table(["", *(name.partition("@")[0] for name in columns)], body)
 
 
 def _score_cell(
@@ -1070,6 +1070,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "overview": overview_table,
     "topics": topics_table,
     "few-labels": lambda r, n, rivals="": scores_table(r, "few-labels", int(n), "", rivals),
+    "fewest-labels": lambda r, n: scores_table(r, "fewest-labels", int(n)),
     "all-labels": lambda r, rivals="": scores_table(r, "all-labels", None, "", rivals),
     "links": links_table,
     "tables": lambda r, data="": scores_table(r, "tables", None, data),

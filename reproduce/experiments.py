@@ -127,6 +127,13 @@ EXPERIMENTS: dict[str, Experiment] = {
         headline=HEADLINE,
         headline_labels=(100,),
     ),
+    "fewest-labels": Experiment(
+        "Text with one label or a few for each class",
+        tuple(f"{data}@6000" for data in ("stackoverflow", "dbpedia", "ag_news", "subj", "imdb")),
+        ("tsenet", "logistic", "linear-svc"),
+        labels=(20, 50),
+        part="validation",
+    ),
     "all-labels": Experiment(
         "Text with all labels", TEXT, (*FAMILY, "teacher", "em-bayes", *LINEAR)
     ),
