@@ -90,7 +90,7 @@ def last_change(data: str, rival: str) -> int:
     elif re.match("(tsenet|backbone)-informed", base):
         method = "informed"
     elif re.match("tsenet|backbone|teacher", base):
-        method = "default"
+        method = "default" if kind == "text" else "default-tables"
     else:
         method = "rivals"
     # an encoder reads the texts themselves, whatever becomes of their words

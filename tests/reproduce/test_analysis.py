@@ -133,6 +133,7 @@ def test_of_earlier_recipes_the_latest_counts(monkeypatch: pytest.MonkeyPatch) -
         ("tox21/NR-AR", "backbone-paper-random", {"tables", "paper"}),
         ("mnist@1000", "tree", {"tables", "paper"}),
         ("subj", "tsenet-informed", {"texts", "informed"}),
+        ("dna", "tsenet-random", {"tables", "default-tables"}),
         ("dna", "boosting", {"tables", "rivals"}),
         ("subj", "teacher", {"texts", "default"}),
         ("dna", "pruned:2048x3:rounds=1@tsenet-paper", {"tables", "rivals", "paper"}),
