@@ -667,7 +667,7 @@ def _idx(title: str, origin: str, licence: str, folder: Callable[[], Path], how:
 
 _ZHANG = "Zhang, Zhao, LeCun: Character-level convolutional networks for text classification, 2015"
 
-DATA: Mapping[str, Source] = {
+_AS_DISTRIBUTED: Mapping[str, Source] = {
     "ag_news": Source(
         *("AG's News", "text", "classes", 36_932, 7_600, _ZHANG, "non-commercial use only"),
         "ag_news/train.csv.xz and test.csv.xz; the training file is 36,932 rows of the official 120,000, "
@@ -766,3 +766,12 @@ DATA: Mapping[str, Source] = {
         lambda: Path("/usr/share/datasets/fashion-mnist"), "Debian package dataset-fashion-mnist",
     ),
 }  # fmt: skip
+
+DATA: Mapping[str, Source] = {
+    **_AS_DISTRIBUTED,
+    # The same texts as the presets read them: stop words are removed, as from the paper's sets.
+    **{
+        f"paper-{name}": replace(_AS_DISTRIBUTED[name], stop_words="english")
+        for name in ("stackoverflow", "20newsgroups", "subj")
+    },
+}

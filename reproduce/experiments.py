@@ -106,7 +106,8 @@ SKELETON_ROWS = {
 }
 INFORMED_ROWS = {  # sets without stop words, as informed() reads texts
     **dict.fromkeys(("paper-ag_news", "paper-dbpedia", "paper-yahoo"), 6_000),
-    "paper-yelp": 5_000,
+    **dict.fromkeys(("paper-stackoverflow", "paper-20newsgroups"), 6_000),
+    **dict.fromkeys(("paper-yelp", "paper-subj"), 5_000),
 }
 DENSITIES = (0.005, 0.02, 0.05)
 SIZES = (20_000, 100_000)
@@ -285,7 +286,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             "tsenet-informed:link_rule=random:init=random",
             "fnn:512x1:weighting=counts",
         ),
-        labels=(100, 1_000),
+        labels=(100, 1_000, None),
         part="validation",
         reference="tsenet-informed",
     ),
