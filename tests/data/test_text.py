@@ -21,7 +21,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, 
 from tsenet.data import count_words, load_docstrings, vectorize, word_vectorizer, words_of
 from tsenet.data.addresses import without_addresses
 from tsenet.data.text import vectorizer_fields, vectorizer_of_fields
-from tsenet.data.words import stop_words_of, without_html
+from tsenet.data.words import pinyin_words, stop_words_of, without_html
 from tsenet.errors import DataError, MissingDependencyError
 
 DOCUMENTS = [
@@ -368,7 +368,7 @@ def test_hostile_texts_take_linear_time(family: str) -> None:
             times.append(time.thread_time() - before)
         return min(times)
 
-    for function in (without_html, without_addresses, words_of):
+    for function in (without_html, without_addresses, words_of, pinyin_words):
         assert seconds(function, 8 * 1200) < 24 * seconds(function, 1200) + 1e-4
 
 
@@ -409,6 +409,27 @@ def test_segmenters(package: str, tokenizer: str, texts: list[str], words: set[s
     assert count_words(texts, vectorizer_of_fields(fields, table.names)) == table
     stops = ["北京", "東京"]
     assert set(vectorize(texts, word_vectorizer(stop_words=stops)).names) == words - {*stops}
+
+
+def test_syllables_of_pinyin_are_words_in_pairs() -> None:
+    texts = ["qu4 be3i ji1ng, ha3o zhe4", "wo3 de IBM da4 xue2", "a plain text"]
+    table = vectorize(texts, vectorizer := word_vectorizer())
+    expected = {"qu4be3i", "be3iji1ng", "ha3ozhe4", "wo3", "de", "ibm", "da4xue2"}
+    assert set(table.names) == expected | {"plain", "text"}
+    fields = json.loads(json.dumps(vectorizer_fields(vectorizer)))
+    assert fields["tokenizer"] == "pinyin"
+    assert count_words(texts, vectorizer_of_fields(fields, table.names)) == table
+    # the digit may also be at the end; words with digits in other texts are no syllables
+    assert vectorize(["bei3 jing1 da4 xue2"]).names == ("bei3jing1", "da4xue2", "jing1da4")
+    assert vectorize(["mp3 and a1 sauce on the m25"]).names == (
+        "a1",
+        "and",
+        "m25",
+        "mp3",
+        "on",
+        "sauce",
+        "the",
+    )
 
 
 # ---- stop words

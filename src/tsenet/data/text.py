@@ -84,10 +84,11 @@ def word_vectorizer(
         any language.
     ngrams : int, default=1
         Longest n-gram: 2 also counts pairs of neighbouring words.
-    tokenizer : {"unicode", "chinese", "japanese", "whitespace"}, default="unicode"
+    tokenizer : {"unicode", "chinese", "japanese", "pinyin", "whitespace"}, default="unicode"
         ``"unicode"``: :func:`tsenet.data.words_of`. ``"chinese"`` and ``"japanese"``: the same, but these languages are
-        split with the dictionary of jieba or janome; ``"unicode"`` becomes one of these when it is fitted to such
-        texts, if the package is installed. ``"whitespace"``: for text that is already split into words.
+        split with the dictionary of jieba or janome. ``"pinyin"``: the same, but every two neighbouring syllables with
+        a tone (``we4n`` or ``wen4``) are a word. ``"unicode"`` becomes one of these when it is fitted to such texts, if
+        the package is installed. ``"whitespace"``: for text that is already split into words.
     keep_urls : bool, default=True
         Whether words of web and mail addresses, names of accounts (``@name``), hashtags and headers of mail count.
 

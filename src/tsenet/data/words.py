@@ -42,6 +42,12 @@ _HAN, _KANA, _EAST_ASIAN = map(
 # Smallest share of Chinese or Japanese texts for which a segmenter is used.
 _SEGMENTED_SHARE = 0.1
 
+# A syllable of pinyin whose tone is a digit, after its vowel or at its end: "we4n", "wen4". The other syllables, which
+# have no tone, are particles. And how much of texts shows that they are pinyin.
+_SYLLABLE = re.compile(r"[a-zü]{0,4}[aeiouüvngr][1-5][a-zü]{0,3}")
+_TOKEN = re.compile(r"\w+|[^\w\s]+")
+_PINYIN_TEXTS, _PINYIN_LETTERS = 200, 500
+
 # Two or more letters and digits; an underscore separates words.
 _PLAIN_WORD = re.compile(r"[^\W_]{2,}")
 
@@ -199,8 +205,11 @@ def warn_about_html(n_html: int, n_texts: int) -> None:
 
 
 def choose_segmenter(vectorizer: CountVectorizer, texts: Sequence[str]) -> None:
-    """Give a vectorizer of :func:`words_of` the segmenter of Chinese or Japanese texts, or warn that it is missing."""
+    """Give a vectorizer of :func:`words_of` what splits Chinese, pinyin or Japanese, or warn that it is missing."""
     if vectorizer.tokenizer is not words_of:
+        return
+    if _are_pinyin(texts):
+        vectorizer.set_params(tokenizer=pinyin_words)
         return
     scripts = [text for text in texts if not text.isascii()]
     n_japanese = sum(_KANA.search(text) is not None for text in scripts)
@@ -234,7 +243,45 @@ def japanese_words(document: str) -> list[str]:
     return _segmented_words(document, _janome)
 
 
-TOKENIZERS = {"unicode": words_of, "chinese": chinese_words, "japanese": japanese_words}
+def pinyin_words(document: str) -> list[str]:
+    """Split a document as :func:`words_of` does; of pinyin, every two neighbouring syllables are a word.
+
+    Examples
+    --------
+    >>> from tsenet.data.words import pinyin_words
+    >>> pinyin_words("za4i xi1ng qi1 yi1 de IBM")
+    ['za4ixi1ng', 'xi1ngqi1', 'qi1yi1', 'de', 'ibm']
+    """
+    words: list[str] = []
+    tokens = _TOKEN.findall(_normalized(document))
+    for are_syllables, run in groupby(tokens, lambda token: _SYLLABLE.fullmatch(token) is not None):
+        parts = list(run)
+        if not are_syllables:
+            words += words_of(" ".join(parts))
+        elif len(parts) == 1:
+            words += parts
+        else:
+            words += map("".join, pairwise(parts))
+    return words
+
+
+def _are_pinyin(texts: Sequence[str]) -> bool:
+    """Whether most words of some of the texts are syllables of pinyin."""
+    n_words = n_syllables = 0
+    step = max(1, len(texts) // _PINYIN_TEXTS)
+    for text in texts[::step]:
+        words = re.findall(r"\w+", text[:_PINYIN_LETTERS].lower())
+        n_words += len(words)
+        n_syllables += sum(_SYLLABLE.fullmatch(word) is not None for word in words)
+    return 2 * n_syllables > n_words
+
+
+TOKENIZERS = {
+    "unicode": words_of,
+    "chinese": chinese_words,
+    "japanese": japanese_words,
+    "pinyin": pinyin_words,
+}
 
 
 def _segmented_words(document: str, load: Callable[[], Callable[[str], list[str]]]) -> list[str]:
