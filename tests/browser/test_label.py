@@ -233,6 +233,79 @@ def test_the_list_asked_for_last_is_shown_although_an_earlier_one_comes_later(
         wait_for_list(page, "60 texts")
 
 
+def test_a_key_means_the_text_that_is_shown_also_while_another_list_is_on_its_way(
+    tmp_path: Path, open_address: Open
+) -> None:
+    data = write_csv(tmp_path / "docs.csv", TEXTS[:60])
+    with running(data) as place:
+        page = open_address(place)
+        make_class(page, "sport")
+        page.select_option("#sort", "file")
+        wait_for_list(page, "60 texts")
+
+        # The first texts of the list that was searched for are held back.
+        held: list[Any] = []
+        page.route(
+            "**/api/page?*", lambda route: held.append(route) if not held else route.continue_()
+        )
+        page.keyboard.press("/")
+        page.keyboard.type('"report 7"')
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#list[aria-busy=true]")
+        assert current(page) == TEXTS[0]
+        page.keyboard.press("1")
+        page.wait_for_selector("#counts:has-text('1 of 60')")
+        assert current(page) == TEXTS[1]
+        held[0].continue_()
+        wait_for_list(page, "1 text")
+        assert [item["classes"] for item in place.items(place.view(sort="file")[0])[:2]] == [
+            ["c1"],
+            [],
+        ]
+
+        # Undone, it is shown again: here in another list.
+        page.keyboard.press("p")
+        page.wait_for_selector("#found:has-text('proposed to label next')")
+        first = current(page)
+        page.keyboard.press("1")
+        page.wait_for_selector("#counts:has-text('2 of 60')")
+        page.keyboard.press("u")
+        page.wait_for_selector("#counts:has-text('1 of 60')")
+        page.wait_for_function(
+            "text => document.querySelector('.full').textContent === text", arg=first
+        )
+
+
+def test_new_proposals_follow_the_text_that_is_read(tmp_path: Path, open_address: Open) -> None:
+    """After each model; nothing that is in sight changes before the next label."""
+    data = write_csv(tmp_path / "docs.csv", TEXTS)
+    keys = {"sport": "1", "politics": "2", "space": "3"}
+    with running(data) as place:
+        page = open_address(place)
+        for name in keys:
+            make_class(page, name)
+        page.wait_for_selector("#tree [data-topic='0']", timeout=120_000)
+        label_by_key(page, keys, 15)
+        page.wait_for_selector("#learner:has-text('Model of 15')", timeout=240_000)
+        read = current(page)
+        shown = page.locator("#list .text").all_text_contents()
+
+        other = next(i for i, text in enumerate(TEXTS) if text not in shown)
+        with page.expect_response("**/api/view?*after=*", timeout=240_000):
+            place.act({"do": "label", "documents": [other], "classes": ["none"]})
+        page.wait_for_selector("#learner:has-text('Model of 16')", timeout=240_000)
+        assert current(page) == read
+        assert page.locator("#list .text").all_text_contents() == shown
+
+        for _ in range(5):  # there may be a model, and no list of it yet
+            label_by_key(page, keys, 1)
+            if page.locator(".reason:text-is('the model is unsure')").count():
+                break
+        page.wait_for_selector(".reason:text-is('the model is unsure')")
+        page.keyboard.press("Home")
+        page.wait_for_selector("#row-0 .chip.you")  # what was labelled is still there
+
+
 def test_all_of_a_long_selection_is_labelled(tmp_path: Path, open_address: Open) -> None:
     """Also texts that were never in sight."""
     data = write_csv(tmp_path / "docs.csv", TEXTS)
@@ -349,6 +422,7 @@ def test_texts_have_contrast_and_controls_have_names(
         page.wait_for_selector(".row .chip.model")
         page.locator("#tree [data-topic]").nth(1).click()
         page.wait_for_selector("#topic-head:not([hidden])")
+        page.wait_for_selector("#list[aria-busy=false]")
         poor = page.evaluate(CONTRAST)
         assert poor == []
         unnamed = page.eval_on_selector_all(

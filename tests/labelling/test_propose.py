@@ -84,6 +84,20 @@ def test_every_fourth_label_is_of_the_first_open_text_in_random_order(
         before.add(proposal.text)
 
 
+@given(situation=situations(), n=st.integers(0, 40), n_waiting=st.integers(1, 5))
+def test_texts_that_wait_for_a_label_count_as_if_they_had_one(
+    situation: dict[str, Any], n: int, n_waiting: int
+) -> None:
+    situation["prediction"] = (
+        None  # a label says more than that a text was proposed only to a model
+    )
+    waiting = np.flatnonzero(~situation["closed"])[:n_waiting]
+    found = propose(n, **situation, waiting=waiting)
+    situation["closed"][waiting] = True
+    situation["labels"].update({int(i): ("c1",) for i in waiting})
+    assert found == propose(n, **situation)
+
+
 @given(situation=situations())
 def test_who_labels_all_that_is_proposed_has_a_quarter_at_random_in_the_fixed_order(
     situation: dict[str, Any],

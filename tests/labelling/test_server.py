@@ -185,6 +185,31 @@ def test_the_whole_way_from_texts_to_a_model(tmp_path: Path) -> None:
     np.testing.assert_allclose(again.predict_proba(TEXTS), chances, atol=1e-12)
 
 
+def test_proposals_go_on_after_those_that_were_read(tmp_path: Path) -> None:
+    data = write_csv(tmp_path / "docs.csv", TEXTS[:150])
+    with running(data) as place:
+        place.wait_for(lambda state: state["learner"]["topics"])
+        first, n = place.view(sort="proposed")
+        assert n == 40
+        before = place.items(first)
+        label_some(place, 5)
+        view, n = place.view(sort="proposed", after=first, read=6)
+        after = place.items(view)
+        shown = [item["document"] for item in after]
+        assert n == len(set(shown)) == 46
+        assert shown[:6] == [item["document"] for item in before[:6]]
+        assert [item["reason"] for item in after[:6]] == [item["reason"] for item in before[:6]]
+        assert not any(item["classes"] for item in after[5:])
+        # The sixth waits for its label: every fourth one after it is drawn at random.
+        drawn = [k for k, item in enumerate(after) if item["reason"] == "random"]
+        assert set(drawn) >= set(range(0, 46, 4))
+
+        # A list does not grow for ever.
+        view, n = place.view(sort="proposed", after=view, read=46)
+        assert n == 80
+        assert [item["document"] for item in place.items(view)[:40]] == shown[6:]
+
+
 def test_killed_and_started_again_it_goes_on(tmp_path: Path) -> None:
     data = write_csv(tmp_path / "docs.csv", TEXTS[:60], label=["space", *[""] * 59])
     with running(data, "--target", "label") as place:

@@ -39,6 +39,17 @@ class View:
     texts: Ints
     reasons: dict[int, str]
 
+    @classmethod
+    def empty(cls) -> View:
+        """A list without documents."""
+        return cls(np.empty(0, np.int64), {})
+
+    def begun(self, n: int) -> View:
+        """The last of its first ``n`` documents: those that stay when what follows is proposed anew."""
+        texts = self.texts[max(n - _PROPOSED, 0) : n]
+        kept = {i: self.reasons[i] for i in texts.tolist() if i in self.reasons}
+        return View(texts, kept)
+
 
 class Views:
     """The lists that windows looked at last, by name."""
@@ -121,21 +132,24 @@ class Situation:
 
     # ---- in which order
 
-    def proposals(self, chosen: Flags) -> View:
-        """The documents to label next among some, and why."""
+    def proposals(self, chosen: Flags, begun: View) -> View:
+        """The documents to label next among some, and why, after a list that was begun."""
         session = self.session
-        closed = session.is_labelled | session.is_skipped | ~chosen
+        closed = session.is_labelled | session.is_skipped
+        waiting = begun.texts[~closed[begun.texts]]
         found = propose(
             _PROPOSED,
-            closed,
+            closed | ~chosen,
             session.documents.order,
             session.documents.lengths,
             self.topics,
             session.single_labels,
             self.prediction,
+            waiting,
         )
         texts = np.array([proposal.text for proposal in found], np.int64)
-        return View(texts, {proposal.text: proposal.reason for proposal in found})
+        reasons = {proposal.text: proposal.reason for proposal in found}
+        return View(np.concatenate([begun.texts, texts]), begun.reasons | reasons)
 
     def in_order(self, texts: Ints, sort: str, topic: int | None) -> Ints:
         """Documents in the order asked for; what is not known yet leaves the order of the file.

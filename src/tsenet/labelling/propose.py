@@ -33,6 +33,7 @@ _READ = 5
 _PURE = 0.8
 
 Ints = NDArray[np.int64]
+_NOTHING: Ints = np.empty(0, np.int64)
 Labels = Mapping[int, tuple[str, ...]]  # the classes of labelled texts
 
 
@@ -52,6 +53,7 @@ def propose(
     topics: Topics,
     labels: Labels,
     prediction: Prediction | None = None,
+    waiting: Ints = _NOTHING,
 ) -> list[Proposal]:
     """Choose texts to label next.
 
@@ -70,15 +72,22 @@ def propose(
         The classes of labelled texts.
     prediction : Prediction, optional
         Of the last model.
+    waiting : int64 (w,), optional
+        Texts that were proposed before and have no label yet: they are not proposed again, and the share drawn at
+        random goes on after them.
     """
+    closed = closed.copy()
+    closed[waiting] = True
+    begin = len(labels) + waiting.size
+
     random = (int(i) for i in order if not closed[i])
     chosen = chain(
-        _typical(closed, lengths, topics, labels),
+        _typical(closed, lengths, topics, {*labels, *waiting.tolist()}),
         _doubtful(closed, topics, labels, prediction),
         (Proposal(int(i), "random") for i in order if not closed[i]),
     )
     found: dict[int, Proposal] = {}
-    for place in range(len(labels), len(labels) + n):
+    for place in range(begin, begin + n):
         if place % _RANDOM == 0:
             text = next((i for i in random if i not in found), None)
             proposal = None if text is None else Proposal(text, "random")
@@ -90,10 +99,10 @@ def propose(
 
 
 def _typical(
-    closed: NDArray[np.bool_], lengths: Ints, topics: Topics, labels: Labels
+    closed: NDArray[np.bool_], lengths: Ints, topics: Topics, proposed: set[int]
 ) -> Iterator[Proposal]:
-    """A short typical text of each topic of level 1 without a label, largest topics first."""
-    seen = {int(topics.main[i]) for i in labels}
+    """A short typical text of each topic of level 1 of which none was proposed, largest topics first."""
+    seen = {int(topics.main[i]) for i in proposed}
     size = np.bincount(topics.main[topics.main >= 0], minlength=len(topics.ids))  # (T,)
 
     for topic in topics.lowest[np.argsort(-size[topics.lowest], kind="stable")]:

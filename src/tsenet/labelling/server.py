@@ -119,6 +119,8 @@ class Service:
             asked.get("query", ""),
             asked.get("sort", "proposed"),
             asked.get("show", "all"),
+            asked.get("after", ""),
+            max(_number(request, "read", 0), 0),
         )
         return JSONResponse(view)
 

@@ -349,8 +349,14 @@ class Workspace:
         query: str = "",
         sort: str = "proposed",
         shown: str = "all",
+        after: str = "",
+        n_read: int = 0,
     ) -> Json:
-        """Make a list of documents that stays as it is; its name, and how many they are."""
+        """Make a list of documents that stays as it is; its name, and how many they are.
+
+        Proposals may go on ``after`` a list of which the first ``n_read`` were read: these begin the new one, as far as
+        it keeps them (``kept``).
+        """
         if sort not in SORTS:
             raise DataError(f"sort is one of {', '.join(SORTS)}")
 
@@ -367,11 +373,15 @@ class Workspace:
                 chosen &= inside
             chosen &= situation.shown(shown)
 
+            begun = View.empty()
             if sort == "proposed":
-                view = situation.proposals(chosen)
+                if after:
+                    begun = self._views.of(after).begun(n_read)
+                view = situation.proposals(chosen, begun)
             else:
                 view = View(situation.in_order(np.flatnonzero(chosen), sort, topic), {})
-            return {"view": self._views.keep(view), "n": int(view.texts.size)}
+            name = self._views.keep(view)
+            return {"view": name, "n": int(view.texts.size), "kept": int(begun.texts.size)}
 
     def page(self, name: str, start: int, n: int) -> Json:
         """Some documents of a list."""

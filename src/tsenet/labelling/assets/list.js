@@ -13,6 +13,13 @@ const REASONS = {
   disagreement: "model and topic disagree",
 };
 
+/** A view and its first texts: a list is opened when both are there, so that keys always mean the text that is shown. */
+export async function fetchView(fields) {
+  const found = await get("view", fields);
+  const { items, revision } = await get("page", { view: found.view, start: 0, n: PAGE });
+  return { ...found, items: items.map((one) => ({ ...one, revision })) };
+}
+
 /** A virtual list of one view; `moved` is called with the current item, `state` gives the classes. */
 export function makeList({ moved, selectionChanged, state }) {
   const box = byId("list");
@@ -185,20 +192,23 @@ export function makeList({ moved, selectionChanged, state }) {
   });
 
   return {
-    /** Show another view, from its first text or from one of its documents. */
-    open(found, documentNumber = null) {
+    /** Show another view that was fetched: from its first text, or where the last one was. */
+    open(found, place = 0) {
+      const scrolled = current < 0 || place === 0 ? 0 : box.scrollTop + (place - current) * ROW;
       view = found;
-      pages = new Map();
+      pages = new Map([[0, found.items]]);
       selected = new Set();
       everything = false;
       current = -1;
       anchor = -1;
       space.style.height = `${found.n * ROW}px`;
-      box.scrollTop = 0;
-      draw(true);
-      selectionChanged();
-      if (!found.n) moved(null);
-      else if (documentNumber === null) go(0);
+      box.scrollTop = scrolled;
+      if (found.n) go(place);
+      else {
+        draw(true);
+        moved(null);
+        selectionChanged();
+      }
     },
     /** Ask again for what is in sight, as after a new model or another window's labels. */
     refresh() {
@@ -239,6 +249,13 @@ export function makeList({ moved, selectionChanged, state }) {
       selectionChanged();
     },
     next: () => go(current + 1),
+    /** Go to a document, if it is in what was loaded of the list. */
+    goTo(documentNumber) {
+      for (const [number, page] of pages) {
+        const k = Array.isArray(page) ? page.findIndex((one) => one.document === documentNumber) : -1;
+        if (k >= 0) go(number * PAGE + k);
+      }
+    },
     get current() {
       return current < 0 ? undefined : item(current);
     },
@@ -247,6 +264,10 @@ export function makeList({ moved, selectionChanged, state }) {
     },
     get size() {
       return view?.n ?? 0;
+    },
+    /** How many texts of the list were not read when it was made. */
+    get ahead() {
+      return view ? view.n - Math.max(view.kept - 1, 0) : 0;
     },
     get view() {
       return view?.view;
@@ -265,6 +286,9 @@ export function makeList({ moved, selectionChanged, state }) {
     /** Whether another list was asked for: this one stays until it is there. */
     set busy(on) {
       box.setAttribute("aria-busy", String(on));
+    },
+    get busy() {
+      return box.getAttribute("aria-busy") === "true";
     },
     get nSelected() {
       return everything ? view.n : selected.size;

@@ -2,7 +2,7 @@
 import { act, get, post } from "./api.js";
 import { makeClasses } from "./classes.js";
 import { byId, count, countOf, h, themeButton, toast } from "./dom.js";
-import { makeList } from "./list.js";
+import { fetchView, makeList } from "./list.js";
 import { drawQuality } from "./quality.js";
 import { makeReader } from "./reader.js";
 import { makeTopics } from "./topics.js";
@@ -80,29 +80,60 @@ function drawFound() {
   const found = byId("found");
   if (n) found.textContent = `${count(n)} of ${countOf(list.size, "text")} selected: a key labels them all`;
   else if (wanted.sort === "proposed" && topics.chosen === null && !wanted.query) {
-    found.textContent = list.size ? `${countOf(list.size, "text")} proposed to label next` : "Nothing is left to label here.";
+    found.textContent = list.ahead ? `${countOf(list.ahead, "text")} proposed to label next` : "Nothing is left to label here.";
   } else found.textContent = list.size ? countOf(list.size, "text") : "No text is like this.";
   byId("all").textContent = n ? "Select none" : "Select all";
   byId("more").hidden = wanted.sort !== "proposed";
 }
 
 let viewsAsked = 0;
+let renewed = null; // the list with other proposals after the text that is read
+
+function fields() {
+  const { query, sort, show } = wanted;
+  return topics.chosen === null ? { query, sort, show } : { query, sort, show, topic: topics.chosen };
+}
 
 /** Open the list that is wanted; of several that were asked for, the last. */
 async function openView() {
-  const fields = { query: wanted.query, sort: wanted.sort, show: wanted.show };
-  if (topics.chosen !== null) fields.topic = topics.chosen;
+  renewed = null;
   viewsAsked += 1;
   const own = viewsAsked;
   list.busy = true;
   try {
-    const found = await get("view", fields);
+    const found = await fetchView(fields());
     if (own === viewsAsked) list.open(found);
   } catch (error) {
     if (own === viewsAsked) toast(error.message, true);
   } finally {
     if (own === viewsAsked) list.busy = false;
   }
+}
+
+/**
+ * Have what follows the text that is read proposed anew, after a new model. It is shown when that text is labelled, so
+ * that nothing changes under the eyes of who reads or selects.
+ */
+async function renew() {
+  renewed = null;
+  if (wanted.sort !== "proposed" || list.busy || !list.size) return;
+  const own = viewsAsked;
+  const { view, place } = list;
+  try {
+    const found = await fetchView({ ...fields(), after: view, read: place + 1 });
+    if (own === viewsAsked && view === list.view) renewed = { ...found, of: view, after: place };
+  } catch {
+    // The list goes on as it is.
+  }
+}
+
+function showRenewed() {
+  if (renewed === null || list.nSelected || renewed.of !== list.view) return;
+  if (renewed.after === list.place) {
+    const found = renewed;
+    renewed = null;
+    list.open(found, found.kept - 1);
+  } else renew(); // other texts were read since: next time
 }
 
 function setSort(sort) {
@@ -138,9 +169,10 @@ async function listen() {
         if (list.current) reader.show(list.current);
       }
       const arrived = found.learner.topics && !document.body.classList.contains("with-topics");
-      if (arrived) {
-        document.body.classList.add("with-topics");
-        if (!first && wanted.sort === "proposed" && list.place <= 0) await openView();
+      if (arrived) document.body.classList.add("with-topics");
+      if (!first && (arrived || found.learner.fitted !== fitted)) {
+        await renew();
+        if (arrived && list.place === 0) showRenewed();
       }
       fitted = found.learner.fitted;
       revision = found.revision;
@@ -203,6 +235,7 @@ async function label(id) {
     ids = had.includes(id) ? had.filter((one) => one !== id) : [...had, id];
   }
   const sent = send({ do: "label", documents: [item.document], classes: ids, how: item.reason || wanted.sort }, item.revision);
+  if (!several) showRenewed();
   list.patch(item.document, { classes: ids, who: ids.length ? "you" : "", skipped: false });
   if (!several) next();
   else reader.show({ ...item });
@@ -227,6 +260,7 @@ async function skip() {
   const item = list.current;
   if (!item) return;
   const sent = send({ do: "skip", documents: [item.document] }, item.revision);
+  showRenewed();
   list.patch(item.document, { skipped: true });
   next();
   await sent;
@@ -237,6 +271,7 @@ async function undo() {
   if (!done) return;
   const what = { label: "The label", topic: "The label of the topic", skip: "The skip", note: "The note" }[done.did] ?? "The change";
   toast(`${what}${done.n > 1 ? ` of ${countOf(done.n, "text")}` : ""} was undone`);
+  if (done.n === 1) list.goTo(done.documents[0]);
 }
 
 async function labelTopic(topic, id) {
@@ -409,7 +444,10 @@ function propose() {
 }
 
 const COMMANDS = {
-  ArrowDown: (event) => list.go(list.place + 1, { extend: event.shiftKey }),
+  ArrowDown: (event) => {
+    if (state.several && !event.shiftKey) showRenewed(); // a key of a class does not move on
+    list.go(list.place + 1, { extend: event.shiftKey });
+  },
   ArrowUp: (event) => list.go(list.place - 1, { extend: event.shiftKey }),
   j: () => list.go(list.place + 1),
   k: () => list.go(list.place - 1),
