@@ -241,7 +241,8 @@ def _few_sums(rows: csr_array, matrix: Any) -> NDArray[np.float64]:
 def _product(rows: Any, weight: Floats) -> Floats:
     """Rows times a dense weight; few in float64, since BLAS rounds a row otherwise if others come with it."""
     if isinstance(rows, np.ndarray) and len(rows) <= _FEW_ROWS:
-        return np.asarray(rows.astype(np.float64) @ weight.astype(np.float64))
+        active = np.flatnonzero(rows.any(axis=0))  # of one row a third of the units
+        return np.asarray(rows[:, active].astype(np.float64) @ weight[active].astype(np.float64))
     return np.asarray(rows @ weight)
 
 
