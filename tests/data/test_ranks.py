@@ -31,5 +31,10 @@ def test_the_first_few_of_rows_are_those_of_a_sort(n: int) -> None:
     assert found.tolist() == np.argsort(-values, axis=1)[:, :n].tolist()
 
 
-def test_equal_values_are_in_order() -> None:
-    assert top_of_rows(np.array([[1.0, 3.0, 2.0, 3.0, 2.0]]), 4).tolist() == [[1, 3, 2, 4]]
+@pytest.mark.parametrize("n", [1, 3, 8])
+def test_equal_values_are_in_order(n: int) -> None:
+    """Also where only some of them are among the first few."""
+    values = np.random.default_rng(2).integers(0, 3, (200, 8)).astype(float)
+    values[values == 0] = -np.inf
+    by_sort = np.argsort(-values, axis=1, kind="stable")[:, :n]
+    assert top_of_rows(values, n).tolist() == by_sort.tolist()

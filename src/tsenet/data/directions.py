@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lu
 
 Floats = NDArray[np.float64]
 
@@ -29,9 +30,12 @@ def strongest_directions(
     float64 (K,), float64 (D, K)
         Squares of the singular values, ascending, and the directions: orthonormal columns.
     """
-    basis = guess
-    for _ in range(n_rounds):
-        basis = np.linalg.qr(rows.T @ (rows @ basis))[0]
+    basis: NDArray[Any] = guess
+    for k in range(1, n_rounds + 1):
+        basis = rows.T @ (rows @ basis)
+        if k < n_rounds:  # keeps the columns apart, in a tenth of the time of orthonormal ones
+            basis = lu(basis, permute_l=True, overwrite_a=True, check_finite=False)[0]
+    basis = np.linalg.qr(basis)[0]
 
     # The directions within the space that the basis spans.
     squares, rotation = np.linalg.eigh(gram(rows @ basis))

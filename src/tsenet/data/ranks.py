@@ -51,8 +51,16 @@ def top_of_rows(values: NDArray[Any], n: int) -> Ints:
     if n_kept == 0:
         return np.empty((len(values), 0), np.int64)
 
-    # Partition first: sorting a row would take longer than what it took to compute it.
-    places = np.argpartition(-values, n_kept - 1, axis=1)[:, :n_kept]
-    places.sort(axis=1)
+    # What is above the n-th highest value is in, and the first of those equal to it: sorting a row would take longer
+    # than what it took to compute it.
+    last = -np.partition(-values, n_kept - 1, axis=1)[:, n_kept - 1 : n_kept]
+    is_in = values >= last
+    crowded = np.flatnonzero(np.count_nonzero(is_in, axis=1) > n_kept)
+    if crowded.size:
+        is_equal = values[crowded] == last[crowded]
+        n_left = n_kept - np.count_nonzero(values[crowded] > last[crowded], axis=1)
+        is_in[crowded] &= ~is_equal | (np.cumsum(is_equal, axis=1) <= n_left[:, None])
+
+    places = np.nonzero(is_in)[1].reshape(len(values), n_kept)
     order = np.argsort(-np.take_along_axis(values, places, axis=1), axis=1, kind="stable")
     return np.take_along_axis(places, order, axis=1)

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from scipy.special import entr
 
 from tsenet._system.seeds import seed_sequence
+from tsenet.data.ranks import top_of_rows
 from tsenet.data.scaling import unit_rows
 from tsenet.expansion.context import context_vectors, contexts_above
 from tsenet.expansion.counts import LayerPair, Tile, count_layers, tiles_of, with_log_odds
@@ -224,8 +225,7 @@ def _shared_evenly(
         best = np.concatenate([best, tile_scores.T], axis=1)
         unit = np.concatenate([unit, np.broadcast_to(numbers, tile_scores.T.shape)], axis=1)
 
-        # Equal scores stay in the order of the upper units.
-        order = np.argsort(-best, axis=1, kind="stable")[:, :share]
+        order = top_of_rows(best, share)  # equal scores stay in the order of the upper units
         best = np.take_along_axis(best, order, axis=1)
         unit = np.take_along_axis(unit, order, axis=1)
         n_seen += len(tile_scores)
