@@ -124,7 +124,9 @@ export function makeClasses({ state, label, change }) {
     const several = h("input", { type: "checkbox", id: "several" });
     several.checked = state().several;
     several.addEventListener("change", () => change({ do: "several", on: several.checked }));
+    const hint = "Name the classes of your texts, two or more. The number of a class labels the text that is shown.";
     box.replaceChildren(
+      ordered.some((one) => one.id !== "none") ? "" : h("p", { class: "quiet", id: "class-hint" }, hint),
       h("ul", { class: "class-items" }, ordered.map(rowOf)),
       h(
         "form",

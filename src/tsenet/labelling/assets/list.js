@@ -4,6 +4,7 @@ import { get } from "./api.js";
 
 const ROW = 68; // pixels, as in label.css
 const PAGE = 60; // texts that are asked for at once
+const COMING = 2; // rows that stay in sight below the current one
 const AHEAD = 8; // rows drawn above and below those in sight
 
 const REASONS = {
@@ -126,11 +127,14 @@ export function makeList({ moved, selectionChanged, state }) {
     drawn.set(place, row);
   }
 
+  const perScreen = () => Math.max(1, Math.floor(box.clientHeight / ROW) - 1);
+
   function reveal(place) {
     const top = place * ROW;
+    const bottom = top + (1 + Math.min(COMING, perScreen() - 1)) * ROW;
     if (top < box.scrollTop) box.scrollTop = top;
-    else if (top + ROW > box.scrollTop + box.clientHeight) {
-      box.scrollTop = top + ROW - box.clientHeight;
+    else if (bottom > box.scrollTop + box.clientHeight) {
+      box.scrollTop = bottom - box.clientHeight;
     }
   }
 
@@ -297,7 +301,7 @@ export function makeList({ moved, selectionChanged, state }) {
       const n = this.nSelected;
       return n ? `${count(n)} of ${count(view.n)} selected` : count(view?.n ?? 0);
     },
-    perScreen: () => Math.max(1, Math.floor(box.clientHeight / ROW) - 1),
+    perScreen,
     focus: () => box.focus({ preventScroll: true }),
   };
 }

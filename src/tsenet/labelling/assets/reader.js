@@ -135,6 +135,8 @@ export function makeReader({ state, openTopic, saveNote }) {
       return;
     }
     const own = shown.document;
+    const button = byId("why");
+    if (button) button.textContent = "Looking for reasons…"; // the first time takes some seconds
     try {
       const found = await get("why", { document: own });
       if (shown?.document !== own) return;
@@ -142,6 +144,7 @@ export function makeReader({ state, openTopic, saveNote }) {
       draw();
       byId("why")?.focus({ preventScroll: true });
     } catch (error) {
+      draw();
       toast(error.message, true);
     }
   }
