@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
 from scipy.sparse import csr_array
 from scipy.special import softmax
-from sklearn.linear_model import Ridge
 from sklearn.utils.extmath import randomized_svd
 
 from tsenet._system.threads import blas_threads
@@ -193,6 +192,8 @@ def _ridge(
 
     L-BFGS would need thousands of steps where columns are nearly collinear, as in spectra.
     """
+    from sklearn.linear_model import Ridge  # takes half a second, for those who need it
+
     weight = np.zeros((rows.shape[1], targets.shape[1]))
     bias = np.zeros(targets.shape[1])
     for c in range(targets.shape[1]):

@@ -460,10 +460,14 @@ def _array_of(y: Any) -> NDArray[Any]:
 
 def _missing(given: NDArray[Any]) -> NDArray[np.bool_]:
     """Find the entries that are None, NaN, ``pandas.NA`` or blank text."""
-    import pandas as pd
+    kind = given.dtype.kind
+    missing = np.isnan(given) if kind == "f" else np.zeros(given.shape, bool)
+    if kind == "O":
+        import pandas as pd  # for these alone: it takes a third of a second to load
 
-    missing = np.asarray(pd.isna(given))
-    if given.dtype.kind in "OU":
+        missing = np.asarray(pd.isna(given))
+
+    if kind in "OU":
         blank = [isinstance(value, str) and not value.strip() for value in given.flat]
         missing |= np.array(blank, bool).reshape(given.shape)
     return missing
