@@ -75,7 +75,7 @@ def infer_rows(
     evidence = base.evidence.copy()
     given = base.given.copy()
     message = np.empty(2)
-    dirty = np.zeros(n_nodes, np.bool_)  # latents with an active descendant
+    dirty = np.zeros(n_nodes, np.int32)  # 1 for latents with an active descendant
     on = np.empty(n_nodes)  # P(z=1|x)
 
     for r in range(numbers.size):
@@ -90,7 +90,7 @@ def infer_rows(
             if z < 0:
                 total += log_cpt[v, 0, 1] - log_cpt[v, 0, 0]
                 continue
-            dirty[z] = True
+            dirty[z] = 1
             for t in range(2):
                 evidence[z, t] += log_cpt[v, t, 1] - log_cpt[v, t, 0]
 
@@ -116,7 +116,7 @@ def infer_rows(
             if p < 0:
                 total += message[0] - base.message[z, 0]
             else:
-                dirty[p] = True
+                dirty[p] = 1
                 for t in range(2):
                     evidence[p, t] += message[t] - base.message[z, t]
 
@@ -144,7 +144,7 @@ def infer_rows(
                 counts[1, 1] += both_on
 
             if dirty[z]:
-                dirty[z] = False
+                dirty[z] = 0
                 for t in range(2):
                     evidence[z, t] = base.evidence[z, t]
                     given[z, t] = base.given[z, t]

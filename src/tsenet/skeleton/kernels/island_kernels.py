@@ -129,11 +129,13 @@ def fit_members(
     k = positions.size
     tolerance = TOLERANCE if restarts > 0 else -np.inf
     on = np.empty((k, 2))  # expected rows with member t on and Y in state 0 or 1
-    weight = np.ones(k)
+    weight = np.empty(k)
     best_table = np.empty((k, 2))
     best_prior = prior
     best_loglik = -np.inf
     loglik = -np.inf
+    for t in range(k):
+        weight[t] = 1.0
 
     for start in range(restarts + 1):
         is_last = start == restarts
@@ -223,13 +225,14 @@ def fit_join(fixed: Array, counts: Array, table: Array) -> float:
     -------
     Log-likelihood on these cells.
     """
-    by_x = np.zeros((4, 2))
+    by_x = np.empty((4, 2))
+    rows = np.empty((2, 2))  # expected rows by state of Y: with X off, and on
     total = 0.0
     on = 0.0
     for f in range(counts.shape[0]):
-        for wx in range(counts.shape[0]):
-            by_x[f, wx & 1] += counts[f, wx]
-            total += counts[f, wx]
+        for x in range(2):
+            by_x[f, x] = counts[f, x] + counts[f, 2 + x]
+            total += by_x[f, x]
         on += by_x[f, 1]
 
     rate = (on + SMOOTH) / (total + 2.0 * SMOOTH)
@@ -239,29 +242,28 @@ def fit_join(fixed: Array, counts: Array, table: Array) -> float:
     loglik = -np.inf
     for _ in range(MAX_STEPS):
         new_loglik = 0.0
-        count_on = np.zeros(2)
-        count_all = np.zeros(2)
+        for x in range(2):
+            rows[0, x] = 0.0
+            rows[1, x] = 0.0
+
+        # E-step: how many rows of each cell have Y on.
         for f in range(counts.shape[0]):
-            for x in range(fixed.shape[0]):
+            for x in range(2):
                 count = by_x[f, x]
                 if count == 0:
                     continue
-                off = fixed[0, f] * (table[0] if x else 1.0 - table[0])
-                on = fixed[1, f] * (table[1] if x else 1.0 - table[1])
+                off = fixed[0, f] * chance(table[0], x)
+                on = fixed[1, f] * chance(table[1], x)
                 new_loglik += count * np.log(on + off)
                 share = count * on / (on + off)
-                count_all[1] += share
-                count_all[0] += count - share
-
-                if x:
-                    count_on[1] += share
-                    count_on[0] += count - share
+                rows[0, x] += count - share
+                rows[1, x] += share
 
         if new_loglik - loglik <= TOLERANCE:
             return new_loglik
         loglik = new_loglik
-        for y in range(fixed.shape[0]):
-            table[y] = (count_on[y] + SMOOTH) / (count_all[y] + 2.0 * SMOOTH)
+        for y in range(2):
+            table[y] = (rows[y, 1] + SMOOTH) / (rows[y, 0] + rows[y, 1] + 2.0 * SMOOTH)
 
     return loglik
 
@@ -281,23 +283,23 @@ def fit_split(fixed: Array, counts: Array, restarts: Int, key: Int, table: Array
     Log-likelihood on these cells.
     """
     total = 0.0
-    mean_w = 0.0
-    mean_x = 0.0
+    mean = np.empty(2)  # of W and X
+    mean[0] = 0.0
+    mean[1] = 0.0
     for f in range(counts.shape[0]):
         for wx in range(counts.shape[0]):
             total += counts[f, wx]
-            mean_w += counts[f, wx] * (wx >> 1)
-            mean_x += counts[f, wx] * (wx & 1)
+            mean[0] += counts[f, wx] * (wx >> 1)
+            mean[1] += counts[f, wx] * (wx & 1)
 
-    mean_w = (mean_w + SMOOTH) / (total + 2.0 * SMOOTH)
-    mean_x = (mean_x + SMOOTH) / (total + 2.0 * SMOOTH)
+    for c in range(2):
+        mean[c] = (mean[c] + SMOOTH) / (total + 2.0 * SMOOTH)
 
     best_loglik = -np.inf
     loglik = -np.inf
     best_table = np.empty((3, 2))
     z_of_y = np.empty((2, 2))  # expected rows by state of Y and Z
-    on_w = np.empty(2)  # expected rows with W on, by state of Z
-    on_x = np.empty(2)
+    on = np.empty((2, 2))  # expected rows with W, X on, by state of Z
     joint = np.empty((2, 2))  # P(Y=y, Z=z, f, w, x)
 
     for start in range(restarts + 1):
@@ -305,63 +307,56 @@ def fit_split(fixed: Array, counts: Array, restarts: Int, key: Int, table: Array
 
         # Z follows Y closely in the first start and to a random degree in the others; W and X follow Z.
         follow = 0.9 if start == 0 else random_unit(key, 4 * start)
-        lift_w = 0.8 if start == 0 else random_unit(key, 4 * start + 1)
-        lift_x = 0.8 if start == 0 else random_unit(key, 4 * start + 2)
-        table[0, 0] = (1.0 - follow) * min(mean_w, mean_x) + 1e-3
+        table[0, 0] = (1.0 - follow) * min(mean[0], mean[1]) + 1e-3
         table[0, 1] = follow
-        table[1, 0] = mean_w * (1.0 - lift_w)
-        table[1, 1] = mean_w + (1.0 - mean_w) * lift_w
-        table[2, 0] = mean_x * (1.0 - lift_x)
-        table[2, 1] = mean_x + (1.0 - mean_x) * lift_x
+        for c in range(2):
+            lift = 0.8 if start == 0 else random_unit(key, 4 * start + 1 + c)
+            table[1 + c, 0] = mean[c] * (1.0 - lift)
+            table[1 + c, 1] = mean[c] + (1.0 - mean[c]) * lift
 
         if is_last:  # continue the best start
             for k in range(3):
-                table[k, 0] = best_table[k, 0]
-                table[k, 1] = best_table[k, 1]
+                for z in range(2):
+                    table[k, z] = best_table[k, z]
 
         loglik = -np.inf
         for _ in range(MAX_STEPS if is_last else TRIAL_STEPS + 1):
             new_loglik = 0.0
-            for z in range(fixed.shape[0]):
-                z_of_y[0, z] = 0.0
-                z_of_y[1, z] = 0.0
-                on_w[z] = 0.0
-                on_x[z] = 0.0
+            for c in range(2):
+                for z in range(2):
+                    z_of_y[c, z] = 0.0
+                    on[c, z] = 0.0
 
             # E-step: P(Y, Z | f, w, x) of each cell, times its rows.
-            for wx in range(counts.shape[0]):
-                w = wx >> 1
-                x = wx & 1
-                child_0 = chance(table[1, 0], w) * chance(table[2, 0], x)
-                child_1 = chance(table[1, 1], w) * chance(table[2, 1], x)
-                for f in range(counts.shape[0]):
+            for f in range(counts.shape[0]):
+                for wx in range(counts.shape[0]):
                     count = counts[f, wx]
                     if count == 0:
                         continue
+                    w = wx >> 1
+                    x = wx & 1
                     total = 0.0
-                    for y in range(fixed.shape[0]):
-                        joint[y, 0] = fixed[y, f] * (1.0 - table[0, y]) * child_0
-                        joint[y, 1] = fixed[y, f] * table[0, y] * child_1
-                        total += joint[y, 0] + joint[y, 1]
+                    for z in range(2):
+                        children = chance(table[1, z], w) * chance(table[2, z], x)
+                        for y in range(2):
+                            joint[y, z] = fixed[y, f] * chance(table[0, y], z) * children
+                            total += joint[y, z]
 
                     new_loglik += count * np.log(total)
-                    scale = count / total
-                    for y in range(fixed.shape[0]):
-                        for z in range(fixed.shape[0]):
-                            share = joint[y, z] * scale
+                    for y in range(2):
+                        for z in range(2):
+                            share = joint[y, z] * count / total
                             z_of_y[y, z] += share
-                            on_w[z] += w * share
-                            on_x[z] += x * share
+                            on[0, z] += w * share
+                            on[1, z] += x * share
 
             # M-step.
-            for y in range(fixed.shape[0]):
-                total = z_of_y[y, 0] + z_of_y[y, 1] + 2.0 * SMOOTH
-                table[0, y] = (z_of_y[y, 1] + SMOOTH) / total
-
-            for z in range(fixed.shape[0]):
-                total = z_of_y[0, z] + z_of_y[1, z] + 2.0 * SMOOTH
-                table[1, z] = (on_w[z] + SMOOTH) / total
-                table[2, z] = (on_x[z] + SMOOTH) / total
+            for z in range(2):
+                of_y = z_of_y[z, 0] + z_of_y[z, 1] + 2.0 * SMOOTH
+                of_z = z_of_y[0, z] + z_of_y[1, z] + 2.0 * SMOOTH
+                table[0, z] = (z_of_y[z, 1] + SMOOTH) / of_y
+                for c in range(2):
+                    table[1 + c, z] = (on[c, z] + SMOOTH) / of_z
 
             rise = new_loglik - loglik
             loglik = new_loglik
@@ -371,8 +366,8 @@ def fit_split(fixed: Array, counts: Array, restarts: Int, key: Int, table: Array
         if not is_last and loglik > best_loglik:
             best_loglik = loglik
             for k in range(3):
-                best_table[k, 0] = table[k, 0]
-                best_table[k, 1] = table[k, 1]
+                for z in range(2):
+                    best_table[k, z] = table[k, z]
 
     return loglik
 
@@ -424,7 +419,10 @@ def _pair_cells(
     patterns: Patterns, n_patterns: Int, first: Int, second: Int, third: Int, out: Array
 ) -> None:
     """Joint counts of members ``first``, ``second`` (4) by member ``third`` and the candidate (4)."""
-    out[:] = 0.0
+    for f in range(4):
+        for wx in range(4):
+            out[f, wx] = 0.0
+
     for p in range(n_patterns):
         bits = patterns.bits[p]
         f = 2 * bit(bits, first) + bit(bits, second)
@@ -482,16 +480,18 @@ def one_latent_suffices(
     fit_split(fixed, cells, options.em_restarts, key, split)
 
     # P(W=w, X=x, Y=y) in both models.
-    joint_one = np.empty((2, 2, 2))
-    joint_two = np.zeros((2, 2, 2))
-    for w in range(2):
-        for x in range(2):
-            for y in range(2):
-                weight = chance(prior, y)
-                joint_one[w, x, y] = weight * chance(table[closest, y], w) * chance(joined[y], x)
-                for z in range(2):
-                    of_z = chance(split[0, y], z) * chance(split[1, z], w) * chance(split[2, z], x)
-                    joint_two[w, x, y] += weight * of_z
+    joint_one = np.empty((4, 2))
+    joint_two = np.empty((4, 2))
+    for wx in range(4):
+        w = wx >> 1
+        x = wx & 1
+        for y in range(2):
+            weight = chance(prior, y)
+            joint_one[wx, y] = weight * chance(table[closest, y], w) * chance(joined[y], x)
+            joint_two[wx, y] = 0.0
+            for z in range(2):
+                of_z = chance(split[0, y], z) * chance(split[1, z], w) * chance(split[2, z], x)
+                joint_two[wx, y] += weight * of_z
 
     # The difference of the log-likelihoods, over all rows: the ratio of a pattern without W's part in it is that of the
     # other members, and the same in both.
@@ -503,8 +503,9 @@ def one_latent_suffices(
         for x in range(2):
             rows = patterns.on[p] if x else patterns.n[p] - patterns.on[p]
             if rows > 0:
-                better = joint_two[w, x, 0] + of_others * joint_two[w, x, 1]
-                plain = joint_one[w, x, 0] + of_others * joint_one[w, x, 1]
+                wx = 2 * w + x
+                better = joint_two[wx, 0] + of_others * joint_two[wx, 1]
+                plain = joint_one[wx, 0] + of_others * joint_one[wx, 1]
                 advantage += rows * np.log(better / plain)
 
     return bool(advantage <= np.log(n_rows) + options.ud_threshold)
@@ -518,7 +519,11 @@ def fit_pair(patterns: Patterns, n_patterns: Int, positions: Array, table: Array
     neither variable occurs in state 0, so that state 1 means "at least one of the two is on". For two variables that
     exclude each other, the second is taken as its negation.
     """
-    n = np.zeros((2, 2))
+    n = np.empty((2, 2))
+    for x in range(2):
+        n[0, x] = 0.0
+        n[1, x] = 0.0
+
     for p in range(n_patterns):
         bits = patterns.bits[p]
         n[bit(bits, positions[0]), bit(bits, positions[1])] += patterns.n[p]
@@ -580,7 +585,9 @@ def grow_island(
     n_patterns: Int = np.int64(1)
     next_partner = np.zeros(members.size, np.int32)
     prior = 0.5
-    joined = np.zeros(2)
+    joined = np.empty(2)
+    joined[0] = 0.0
+    joined[1] = 0.0
     n_members: Int = np.int64(0)
     dropped: Int = np.int64(-1)
     closest: Int = np.int64(-1)
@@ -631,7 +638,10 @@ def grow_island(
 
         # Three members determine the model; from then on the ratios of the patterns are kept.
         if n_members == 3:
-            positions = np.arange(3)
+            positions = np.empty(3, np.int64)
+            for k in range(3):
+                positions[k] = k
+
             steps = np.int64(MAX_STEPS)
             prior, _ = fit_members(
                 patterns, n_patterns, positions, options.em_restarts, key, prior, table, steps
@@ -665,10 +675,12 @@ def grow_island(
             pattern_of[col_items[t]] = 0
 
     # If the test failed, the member closest to the candidate leaves: it belongs with the candidate.
-    positions = np.arange(n_members)
+    positions = np.empty(n_members - (dropped >= 0), np.int64)
+    for k in range(positions.size):
+        positions[k] = k
+
     if dropped >= 0:
         n_members -= 1
-        positions = np.arange(n_members)
         for k in range(dropped, n_members):
             positions[k] = k + 1
             members[k] = members[k + 1]
