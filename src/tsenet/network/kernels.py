@@ -52,7 +52,7 @@ def rows_forward(rows: Arrays, links: Arrays, weight: Array, bias: Array, out: A
 def two_levels_forward(
     rows: Arrays, lower: Arrays, upper: Arrays, units: tuple[int, ...], out: Array
 ) -> None:
-    """Fill ``out`` (B, units above) with the sums of the second of two rectified levels, for B sparse rows.
+    """Fill ``out`` (B, units above) with the activations of the second of two rectified levels, for B sparse rows.
 
     A row changes few units of the first level; all others are what their bias makes them. So the sums of the second
     begin with what they are for a row without entries, and the differences of the units that changed are added.
@@ -98,13 +98,17 @@ def two_levels_forward(
             n_links = _N(upper_start[first + _N(1)]) - begin  # of each unit of the latent
             for e in range(begin, begin + n_links):
                 above = k * _N(upper_latent[e])
-                for i in range(len(units)):
-                    for j in range(len(units)):
-                        by = upper_weight[e + _N(i) * n_links, j]
-                        own[above + _N(j)] += sums[first + _N(i)] * by
+                for j in range(len(units)):
+                    total = own[above + _N(j)]  # in a register: stored and loaded once
+                    for i in range(len(units)):
+                        total += sums[first + _N(i)] * upper_weight[e + _N(i) * n_links, j]
+                    own[above + _N(j)] = total
 
             for i in range(len(units)):
                 sums[first + _N(i)] = bias[first + _N(i)]
+
+        for i in range(own.size):
+            own[i] = zero if own[i] <= zero else own[i]  # NaN stays NaN
 
 
 @sum_kernel

@@ -104,28 +104,27 @@ class Predictor:
         at_rest = self._matrices[upper.name] @ empty + self.arrays[f"{upper.name}.bias"]
 
         def outputs(values: Any) -> NDArray[np.float64]:
-            sums = self._second_level(values, lower, upper, at_rest)
-            second = activated(sums, self.activation)
+            second = self._second_level(values, lower, upper, at_rest)
             answers: NDArray[np.float64] = self._layers_above([values, None, second])[-1]
             return answers
 
         return outputs
 
     def _second_level(self, rows: csr_array, lower: Block, upper: Block, at_rest: Floats) -> Floats:
-        """What goes into the second of two rectified levels (B, units), where `at_rest` does for rows of zeros."""
+        """The second of two rectified levels (B, units), into which `at_rest` goes for rows of zeros."""
         from tsenet.network import kernels
 
         k = lower.links.k
         weights = [self.arrays[block.weight].reshape(-1, k) for block in (lower, upper)]
-        sums = np.empty((rows.shape[0], upper.n_units), weights[0].dtype)
+        active = np.empty((rows.shape[0], upper.n_units), weights[0].dtype)
         kernels.two_levels_forward(
             kernel_rows(rows),
             (*lower.links.by_input, weights[0], self.arrays[f"{lower.name}.bias"]),
-            (*upper.links.by_input, weights[1], at_rest.astype(sums.dtype)),
+            (*upper.links.by_input, weights[1], at_rest.astype(active.dtype)),
             (0,) * k,
-            sums,
+            active,
         )
-        return sums
+        return active
 
     def layers(self, values: Any) -> list[Any]:
         """All layers of a few rows (B, D), dense or CSR: the rows, activations (B, units), and outputs in float64."""
