@@ -130,7 +130,7 @@ def test_informed_units_start_as_the_log_odds_of_their_links(
     model = TSENetClassifier.informed(**INFORMED, learning_rate=1e-12, max_epochs=1)
     net = model.fit(counts, kinds).net_
     assert model.wiring_.link_rule == "informative"
-    assert [skip.bias.numel() for skip in net.skips] == [10] * (len(net.layer_sizes) - 1)
+    assert [skip.bias.numel() for skip in net.skips.values()] == [10] * (len(net.layer_sizes) - 1)
     assert (net.options.dropout, net.options.skip_dropout) == (0.5, 0.5)
     below = counts.toarray()
     below = np.where(below > 0, 1 + np.log(np.maximum(below, 1)), 0)  # then rows of length 1

@@ -114,7 +114,7 @@ def whole_pass(net: Any, x: torch.Tensor) -> tuple[list[torch.Tensor], torch.Ten
     levels = [x]
     for layer in net.layers:
         levels.append(torch.relu(levels[-1] @ layer.dense_weight().t() + layer.bias))
-    groups = [(group, levels[k]) for k, group in enumerate(net.skips)] + [(net.top, levels[-1])]
+    groups = [(group, levels[int(k)]) for k, group in net.skips.items()] + [(net.top, levels[-1])]
     features = torch.relu(torch.cat([read @ g.weight + g.bias for g, read in groups], dim=1))
     outputs = features @ net.output.weight + net.output.bias
     if net.linear_skip is not None:

@@ -32,6 +32,7 @@ def inputs_of(n_rows: int, form: str) -> Inputs:
         {"units_per_latent": 3},
         {"units_per_latent": 2, "linear_skip": True, "skip_units": 0},
         {"activation": "tanh", "skip_units": 0},
+        {"units_per_latent": 2, "skip_input": False},
     ],
 )
 @pytest.mark.parametrize("n_rows", [0, 1, 64, 600])

@@ -17,6 +17,7 @@ OPTIONS = [
     NetworkOptions(skip_units=0, feature_units=4),
     NetworkOptions(skip_units=3, feature_units=2, linear_skip=True),
     NetworkOptions(skip_units=2, feature_units=1, units_per_latent=3, linear_skip=True),
+    NetworkOptions(skip_units=2, feature_units=3, units_per_latent=2, skip_input=False),
 ]
 
 
@@ -53,6 +54,14 @@ def test_the_ends_of_the_weights_are_the_network(options: NetworkOptions) -> Non
                 sums[:, block.units] += arrays[block.bias]
         layers.append(sums if layer == topology.n_layers else np.maximum(sums, 0))
     assert np.allclose(layers[-1], net(torch.from_numpy(rows)).detach().numpy())
+
+
+def test_without_a_skip_from_the_input_all_is_learned_through_latents() -> None:
+    topology = Topology(WIRING, 4, NetworkOptions(skip_units=2, skip_input=False))
+    assert [block.below for block in topology.blocks_into(topology.n_levels + 1)] == [1, 2, 3]
+    assert [block.name for block in topology.blocks if block.below == 0] == ["layers.0"]
+    assert "skip0.0" not in topology.hidden_names()
+    assert "skip1.0" in topology.hidden_names()
 
 
 def test_a_network_needs_an_output() -> None:

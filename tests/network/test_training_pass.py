@@ -44,6 +44,7 @@ def rows(is_sparse: bool) -> Any:
         {"dropout": 0.0, "activation": "sigmoid"},
         {"dropout": 0.5, "activation": "sigmoid", "linear_skip": True},
         {"dropout": 0.5, "skip_dropout": 0.5},
+        {"dropout": 0.5, "skip_input": False},
     ],
 )
 def test_outputs_and_gradients_equal_those_of_autograd(

@@ -124,7 +124,7 @@ def test_skip_groups_are_off_in_some_steps_and_never_when_it_predicts() -> None:
     without = network(dropout=0.0, skip_units=5)
     with torch.no_grad():  # what the outputs are when all skip groups give 0
         without.load_state_dict(net.state_dict())
-        for skip in without.skips:
+        for skip in without.skips.values():
             skip.weight.zero_()
             skip.bias.zero_()
     x = torch.from_numpy(rows())
@@ -139,7 +139,7 @@ def test_skip_groups_are_off_in_some_steps_and_never_when_it_predicts() -> None:
         torch.testing.assert_close(found, without_skips if off else with_skips)
         net.zero_grad()
         found.sum().backward()
-        assert all((skip.weight.grad is None) == off for skip in net.skips)
+        assert all((skip.weight.grad is None) == off for skip in net.skips.values())
     assert 15 < n_off < 45
     torch.testing.assert_close(net.eval()(x), with_skips)
 
@@ -179,6 +179,7 @@ def test_summary_and_parameter_count_add_up(skip_units: int) -> None:
         ("dropout", 1.0),
         ("dropout", -0.5),
         ("skip_dropout", 1.0),
+        ("skip_input", 0.5),
     ],
 )
 def test_options_that_mean_nothing_are_refused(name: str, wrong: float) -> None:

@@ -91,6 +91,18 @@ def test_counts_of_sparse_rows(words: Any, tmp_path: Path) -> None:
     assert len(set(found["label"].tolist())) > 1
 
 
+def test_features_that_read_every_level_but_not_the_input(words: Any, tmp_path: Path) -> None:
+    X = counts()
+    options = {**SMALL, "skip_units": None, "linear_skip": False, "wiring": words.wiring_}
+    model = TSENetClassifier(**options).fit(sp.csr_array(X), X[:, 0] > 0)
+    assert list(model.net_.skips) == ["1"]
+    assert_same(model, X, answers(model, X, tmp_path), sp.csr_array(X))
+    model.save(tmp_path / "model.tsenet")
+    read = tsenet.load(tmp_path / "model.tsenet")
+    assert np.array_equal(read.predict_proba(X), model.predict_proba(X))
+    assert list(read.net_.skips) == ["1"]
+
+
 @pytest.mark.parametrize("activation", ["tanh", "sigmoid"])
 def test_other_non_linearities(activation: Any, tmp_path: Path) -> None:
     X = numbers()

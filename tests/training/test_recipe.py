@@ -125,6 +125,20 @@ def test_bad_settings_are_refused_before_any_work(wrong: dict[str, Any]) -> None
         TSENetClassifier(**wrong).fit(ROWS, CLASSES)
 
 
+def test_without_a_linear_skip_the_features_of_texts_read_every_level() -> None:
+    wiring = random_wiring(np.random.default_rng(0), (4, 3, 2), 0.5)
+    sparse, dense = Inputs(sp.csr_array(np.ones((2, 4)))), Inputs(np.ones((2, 4), np.float32))
+
+    def skips(inputs: Inputs, **recipe: Any) -> tuple[int, bool]:
+        options = Recipe(**recipe).network(inputs, wiring, linear_skip=False)
+        return options.skip_units, options.skip_input
+
+    assert skips(sparse, linear_skip=False) == (32, False)
+    assert skips(sparse, linear_skip=False, skip_units=7) == (7, True)  # the paper's
+    assert skips(sparse, linear_skip=False, init="random") == (100, True)
+    assert skips(sparse)[0] == skips(dense, linear_skip=False)[0] == 0
+
+
 @pytest.mark.parametrize(
     ("n_latents", "units"),
     [(1, 32), (3, 32), (6, 16), (18, 8), (200, 8), (300, 8), (400, 4), (5000, 2)],

@@ -166,8 +166,9 @@ class TSENetEstimator(FittedNetwork):
             their weight; 1 + ln count; or not at all, the paper's bag of words. Rows of the first two are scaled to
             length 1. It has no effect on other tables.
         skip_units : int or None, default=None
-            Feature units that read each layer below the top, including the input. None: 0, or 100 with
-            ``init="random"``. 0, together with ``linear_skip=False``, is the paper's Backbone.
+            Feature units that read each layer below the top, including the input. None: 100 with ``init="random"``;
+            for texts without a linear skip, 32 that read each level but not the input; else 0. 0, together with
+            ``linear_skip=False``, is the paper's Backbone.
         feature_units : int, default=100
             Feature units that read the top layer. Lower it for a smaller network.
         dropout : float or None, default=None

@@ -56,7 +56,7 @@ def draw_weights(net: TSENet, seed: int) -> None:
         latent_of_weight = np.repeat(links.latent, links.k).astype(np.int64)
         _draw(layer, bound[latent_of_weight], generator)
 
-    for group in (*net.skips, net.top, net.output):
+    for group in (*net.skips.values(), net.top, net.output):
         fan_in = max(1, group.weight.shape[0])
         _draw(group, math.sqrt(6.0 / fan_in), generator)
 

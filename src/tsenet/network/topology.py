@@ -33,6 +33,7 @@ class NetworkOptions:
     units_per_latent: int = 1
     skip_dropout: float = 0.0
     activation: Activation = "relu"
+    skip_input: bool = True
 
     def __post_init__(self) -> None:
         for name, least in {"skip_units": 0, "feature_units": 1, "units_per_latent": 1}.items():
@@ -46,8 +47,10 @@ class NetworkOptions:
             rate = getattr(self, name)
             if not isinstance(rate, Real) or not 0.0 <= float(rate) < 1.0:
                 raise ValueError(f"{name} must be at least 0 and below 1, not {rate!r}")
-        if not isinstance(self.linear_skip, bool | np.bool_):
-            raise ValueError(f"linear_skip must be True or False, not {self.linear_skip!r}")
+        for name in ("linear_skip", "skip_input"):
+            choice = getattr(self, name)
+            if not isinstance(choice, bool | np.bool_):
+                raise ValueError(f"{name} must be True or False, not {choice!r}")
 
     def to_dict(self) -> dict[str, Any]:
         """The options by name."""
@@ -236,7 +239,10 @@ class Topology:
         k = options.units_per_latent
         n_inputs, *n_latents = wiring.layer_sizes
         n_levels = len(n_latents)
-        n_features = options.skip_units * n_levels + options.feature_units
+        # The layers below the top that skip groups read.
+        skipped = range(0 if options.skip_input else 1, n_levels if options.skip_units else 0)
+        n_features = options.skip_units * len(skipped) + options.feature_units
+
         self.layer_sizes = [n_inputs, *(k * n for n in n_latents), n_features, n_outputs]
         self.blocks: list[Block] = []
 
@@ -245,10 +251,10 @@ class Topology:
             per_latent = (k if level else 1, k)
             self._add(f"layers.{level}", level, level + 1, n_units, 0, layer, per_latent)
 
-        # The feature layer reads the top level and, by narrow groups, each layer below it.
+        # The feature layer reads the top level and, by narrow groups, layers below it.
         features = n_levels + 1
         first = 0
-        for level in range(n_levels if options.skip_units else 0):
+        for level in skipped:
             self._add(f"skips.{level}", level, features, options.skip_units, first)
             first += options.skip_units
 

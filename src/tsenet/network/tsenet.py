@@ -85,6 +85,9 @@ class TSENet(nn.Module):
         Share of the training steps in which all skip groups give 0, so that the backbone learns to do without them.
     activation : {"relu", "tanh", "sigmoid"}, default="relu"
         The non-linearity of all hidden units.
+    skip_input : bool, default=True
+        Whether a skip group reads the input. Without it all that the outputs learn passes through latents, and the
+        feature layer reads every level: set it to False if the top level has few latents.
 
     Attributes
     ----------
@@ -94,8 +97,8 @@ class TSENet(nn.Module):
         Number of units in each layer, the inputs first. Unit j of latent u is number u·k + j of its layer.
     layers : ModuleList of SparseLinear
         The backbone, from the input up.
-    skips : ModuleList
-        Skip groups, of the input first; empty if ``skip_units=0``.
+    skips : ModuleDict
+        Skip groups by the layer that they read, ``"0"`` for the input; empty if ``skip_units=0``.
     top, output : Module
         The group that reads the top level, and the outputs.
     linear_skip : Parameter or None
@@ -128,6 +131,7 @@ class TSENet(nn.Module):
         units_per_latent: int = 1,
         skip_dropout: float = 0.0,
         activation: Activation = "relu",
+        skip_input: bool = True,
     ) -> None:
         super().__init__()
         self.options = NetworkOptions(
@@ -138,6 +142,7 @@ class TSENet(nn.Module):
             units_per_latent,
             skip_dropout,
             activation,
+            skip_input,
         )
         self.topology = Topology(wiring, n_outputs, self.options)
         self.wiring = wiring
@@ -147,18 +152,18 @@ class TSENet(nn.Module):
         self._generator: np.random.Generator | None = None
 
         self.layers: Any = nn.ModuleList()
-        self.skips: Any = nn.ModuleList()
+        self.skips: Any = nn.ModuleDict()
         self.top: DenseGroup
         self.output: DenseGroup
         self.linear_skip: nn.Parameter | None
         self.register_parameter("linear_skip", None)
 
         for block in self.topology.blocks:
-            group, _, _ = block.name.partition(".")
+            group, _, number = block.name.partition(".")
             if block.sparse is not None:
                 self.layers.append(SparseLinear(block.links, activation))
             elif group == "skips":
-                self.skips.append(DenseGroup(block.n_inputs, block.n_units))
+                self.skips[number] = DenseGroup(block.n_inputs, block.n_units)
             elif group == "linear_skip":
                 self.linear_skip = nn.Parameter(torch.zeros(block.weight_shape))
             else:
@@ -202,17 +207,17 @@ class TSENet(nn.Module):
         """Activations (B, units) of each level and of the feature layer, and raw outputs (B, C)."""
         drawn = self._dropout()
         below = x if isinstance(x, SparseBatch) else x.t()
-        levels: list[torch.Tensor] = []
+        levels: list[Any] = [below]
         for layer in self.layers:
-            levels.append(layer(levels[-1] if levels else below, drawn))
+            levels.append(layer(levels[-1], drawn))
 
         if self._skips_are_off():
             n_rows = levels[-1].shape[1]
-            groups = [levels[-1].new_zeros(skip.bias.numel(), n_rows) for skip in self.skips]
-        else:
             groups = [
-                skip(level) for skip, level in zip(self.skips, [below, *levels], strict=False)
+                levels[-1].new_zeros(skip.bias.numel(), n_rows) for skip in self.skips.values()
             ]
+        else:
+            groups = [skip(levels[int(level)]) for level, skip in self.skips.items()]
 
         sums = torch.cat([*groups, self.top(levels[-1])])
         features = activated(sums, self.options.activation, drawn)
@@ -220,7 +225,7 @@ class TSENet(nn.Module):
         if self.linear_skip is not None:
             outputs = outputs + _linear(below, self.linear_skip)
 
-        return [level.t() for level in levels], features.t(), outputs.t()
+        return [level.t() for level in levels[1:]], features.t(), outputs.t()
 
     def _dropout(self) -> DropoutMask | None:
         """Random numbers of this pass; None if nothing is dropped."""

@@ -95,6 +95,10 @@ class RecipeSettings:
     input_dropout: float = 0.2  # of dense rows with many latents, as images are
     many_latents: int = 100  # of dense rows: from here on their units need more dropout
     units_sparse: int = 2  # of each latent …
+    # Of sparse rows without a linear skip, feature units that read each level below the top, which may be narrow: over
+    # the topics that a TopicModel finds (6 on top of 20 Newsgroups, 5 of Yahoo! Answers), 18 and 15 points more with
+    # 100 labels. With a linear skip they add nothing.
+    skip_units_sparse: int = 32
     units_dense: int = 8  # … of dense rows, which have few latents …
     min_width: int = 128  # … but so many of the first level
     max_width: int = 2048
@@ -164,7 +168,9 @@ class Recipe:
         if self.is_plain:  # the paper's
             skip_units, dropout, units = 100, 0.5, 1
         elif inputs.is_sparse:
-            skip_units, dropout, units = 0, 0.3, SETTINGS.units_sparse
+            has_lower = self.linear_skip is False and len(wiring.layers) > 1
+            skip_units = SETTINGS.skip_units_sparse if has_lower else 0
+            dropout, units = 0.3, SETTINGS.units_sparse
         else:
             skip_units, dropout = 0, 0.2 if _has_many_latents(wiring) else 0.1
             n_latents = wiring.layer_sizes[1]
@@ -179,6 +185,8 @@ class Recipe:
             units_per_latent=units if self.units_per_latent is None else self.units_per_latent,
             skip_dropout=self.skip_dropout,
             activation=self.activation,
+            # Left to us, a network without the paper's skip paths learns through its latents alone.
+            skip_input=self.is_plain or self.skip_units is not None,
         )
 
     @property
