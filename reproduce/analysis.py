@@ -603,7 +603,7 @@ def shapes_table(results: Results, experiment: Experiment) -> str:
     def cell(data: str, shape: str) -> str:
         found = [shown(each[shape], "accuracy") if shape in each else "–" for each in scores[data]]
         text = " / ".join(found) if set(found) != {"–"} else "–"
-        if best_shape(stored, data, block) == shape:
+        if text != "–" and best_shape(stored, data, block) == shape:
             text = f"**{text}**"
         return f"{text} ‡" if PAPER_SHAPES.get(data.partition("@")[0]) == shape else text
 

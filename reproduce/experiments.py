@@ -187,7 +187,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "tox21": Experiment(
         "Tox21 in Table 3, one network for each task",
         tuple(f"tox21/{label}" for label in TOX21_LABELS),
-        # `fnn` chose two layers on each of the twelve tasks; `fnn:best` ranks the grid for each, which takes hours
+        # `fnn` chose two layers on each of the twelve tasks; `fnn:best` ranks the grid for each: 252 fits
         (*PAPER[:3], "fnn", "pruned:512x2:rounds=1@tsenet-paper"),
         reference="tsenet-paper",
     ),
