@@ -15,7 +15,7 @@ import numpy as np
 import typer
 from scipy.sparse import csr_matrix
 
-from benchmarks.measure import in_own_process, peak_bytes
+from benchmarks.measure import in_own_process
 from reproduce.data import count_words, load
 from reproduce.markdown import table
 from tsenet import Table, TSENetClassifier
@@ -25,7 +25,7 @@ PRUNED = (200_000, 20_000)  # parameters
 ROUNDS = 7
 TURNS = 3
 #: What two checkouts are compared by.
-UNITS = {"row of many": "µs", "one row": "ms", "one text": "ms", "memory": "MB"}
+UNITS = {"row of many": "µs", "one row": "ms", "one text": "ms", "start": "s", "memory": "MB"}
 
 
 def run(
@@ -80,10 +80,15 @@ def _compare(n_rows: int, against: Path) -> str:
         model.save(path)
         counts = model.vectorizer_.transform(second.X)
         joblib.dump((counts, list(second.X[:100])), Path(home, "rows.joblib"))
+        joblib.dump((counts[:1], list(second.X[:1])), Path(home, "one.joblib"))
         sides: list[list[dict[str, float]]] = [[], []]
         for _ in range(TURNS):
             for side, checkout in zip(sides, ({}, {"checkout": against}), strict=True):
-                side.append(in_own_process("benchmarks.predict:measure", folder=home, **checkout))
+                turn = in_own_process("benchmarks.predict:measure", folder=home, **checkout)
+                alone = in_own_process(
+                    "benchmarks.measure:memory_of_a_service", folder=home, **checkout
+                )
+                side.append(turn | alone)
 
     body = []
     for name, unit in UNITS.items():
@@ -102,12 +107,7 @@ def measure(folder: str) -> dict[str, float]:
     counts, texts = joblib.load(Path(folder, "rows.joblib"))
     one, text = counts[:1], texts[:1]
     few = {"one row": 1e3 * _cpu(model.predict, one), "one text": 1e3 * _cpu(model.predict, text)}
-    memory = peak_bytes() / 1e6  # before numba is loaded
-    return {
-        "row of many": 1e6 * _cpu(model.predict, counts) / counts.shape[0],
-        **few,
-        "memory": memory,
-    }
+    return {"row of many": 1e6 * _cpu(model.predict, counts) / counts.shape[0], **few}
 
 
 def _cpu(predict: Callable[[Any], Any], rows: Any) -> float:

@@ -43,9 +43,9 @@ def rows_forward(rows: Arrays, links: Arrays, weight: Array, bias: Array, out: A
                     for j in range(k):
                         sums[unit + _N(j)] += value * weight[e, j]
 
-        for i in range(n_units):
-            for row in range(n):
-                out[i, first + row] = tile[row, i]
+        for i in range(_N(n_units)):
+            for row in range(_N(n)):
+                out[i, _N(first) + row] = tile[row, i]
 
 
 @sum_kernel
@@ -120,9 +120,9 @@ def rows_backward(rows: Arrays, links: Arrays, delta: Array, gradient: Array) ->
     tile = np.empty((_ROWS, n_units), delta.dtype)
     for first in range(0, n_rows, _ROWS):
         n = min(_ROWS, n_rows - first)
-        for i in range(n_units):
-            for row in range(n):
-                tile[row, i] = delta[i, first + row]
+        for i in range(_N(n_units)):
+            for row in range(_N(n)):
+                tile[row, i] = delta[i, _N(first) + row]
 
         for row in range(n):
             own = tile[row]

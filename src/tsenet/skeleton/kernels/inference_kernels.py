@@ -15,6 +15,8 @@ import numpy as np
 from tsenet._system.jit import Array, kernel
 from tsenet.skeleton.kernels.csr import Csr
 
+_N = np.uintp  # indices without a sign: no negative one has to be looked for
+
 
 class PreparedTree(NamedTuple):
     """A latent tree, and the messages of the row in which every observed variable is off.
@@ -85,11 +87,11 @@ def infer_rows(
         # What the variables that are on change in the evidence of their parents.
         total = base.total
         for e in range(first, last):
-            v = row_items[e]
-            z = parent[v]
-            if z < 0:
+            v = _N(row_items[e])
+            if parent[v] < 0:
                 total += log_cpt[v, 0, 1] - log_cpt[v, 0, 0]
                 continue
+            z = _N(parent[v])
             dirty[z] = 1
             for t in range(2):
                 evidence[z, t] += log_cpt[v, t, 1] - log_cpt[v, t, 0]
@@ -97,7 +99,7 @@ def infer_rows(
         # Upward, children first: only along the paths from the variables that are on. With the larger of the two
         # evidences taken out, one exponential serves both states of the parent.
         for k in range(n_latents):
-            z = order[k]
+            z = _N(order[k])
             if not dirty[z]:
                 continue
 
@@ -112,10 +114,10 @@ def infer_rows(
                 message[t] = larger + np.log(z_off + z_on)
                 given[z, t] = z_on / (z_off + z_on)
 
-            p = parent[z]
-            if p < 0:
+            if parent[z] < 0:
                 total += message[0] - base.message[z, 0]
             else:
+                p = _N(parent[z])
                 dirty[p] = 1
                 for t in range(2):
                     evidence[p, t] += message[t] - base.message[z, t]
@@ -124,20 +126,19 @@ def infer_rows(
 
         # Downward, parents first: P(z=1|x) = Σ_t P(parent=t|x) · P(z=1 | parent=t, all below z). It also cleans up.
         for k in range(n_latents - 1, -1, -1):
-            z = order[k]
+            z = _N(order[k])
             if not dirty[z] and posterior.shape[0] == 0:
                 continue
 
-            p = parent[z]
-            parent_on = on[p] if p >= 0 else 0.0
+            parent_on = on[_N(parent[z])] if parent[z] >= 0 else 0.0
             both_on = parent_on * given[z, 1]
             only_z = (1.0 - parent_on) * given[z, 0]
             on[z] = both_on + only_z
             if posterior.shape[0] > 0:
-                posterior[r, z - n_observed] = on[z]
+                posterior[r, z - _N(n_observed)] = on[z]
 
             if pair_counts.shape[0] > 0:
-                counts = pair_counts[z - n_observed]
+                counts = pair_counts[z - _N(n_observed)]
                 counts[0, 0] += (1.0 - parent_on) - only_z
                 counts[0, 1] += only_z
                 counts[1, 0] += parent_on - both_on
@@ -151,21 +152,22 @@ def infer_rows(
 
         if on_counts.shape[0] > 0:
             for e in range(first, last):
-                v = row_items[e]
+                v = _N(row_items[e])
                 if parent[v] >= 0:
-                    on_counts[v, 0] += 1.0 - on[parent[v]]
-                    on_counts[v, 1] += on[parent[v]]
+                    parent_on = on[_N(parent[v])]
+                    on_counts[v, 0] += 1.0 - parent_on
+                    on_counts[v, 1] += parent_on
 
     # What each latent adds in the rows without an active descendant, parents first.
     for k in range(n_latents - 1, -1, -1):
         if pair_counts.shape[0] == 0:
             break
 
-        z = order[k]
-        counts = pair_counts[z - n_observed]
+        z = _N(order[k])
+        counts = pair_counts[z - _N(n_observed)]
         parent_on = -(counts[1, 0] + counts[1, 1])
         if parent[z] >= 0:
-            of_parent = pair_counts[parent[z] - n_observed]
+            of_parent = pair_counts[_N(parent[z]) - _N(n_observed)]
             parent_on += of_parent[0, 1] + of_parent[1, 1]
 
         # differences may fall below 0 in their last digits
