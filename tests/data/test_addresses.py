@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tsenet.data import word_vectorizer
-from tsenet.data.addresses import without_addresses
+from tsenet.data.addresses import without_addresses, without_repeats
 from tsenet.data.text import vectorizer_fields, vectorizer_of_fields
 
 
@@ -36,6 +36,22 @@ from tsenet.data.text import vectorizer_fields, vectorizer_of_fields
         ("Note: one\nHint: two\nText", "note: one hint: two text"),
         ("Subject: only one", "subject: only one"),
         ("", ""),
+        # uuencode, base64, BinHex; a path and code are none
+        ("pic:\nM&%L='1R=G%U?7-[=W]P^/3OKV_O'Y]?WS^_?_  @$%#0,+&P<7-R]O0X]3F", "pic:"),
+        ("Ng6prxnPuEuSZQEiiusMCVcRcGnWbaVrxFjA1o4yubh01Czcg3ZC9wLJolXlxJn7", ""),
+        (
+            "/pub/usenet/news.answers/cryptography-faq/part",
+            "/pub/usenet/news.answers/cryptography-faq/part",
+        ),
+        (
+            "XtResizeWidget(vertical_bar,bar_width,1,button_width);",
+            "xtresizewidget(vertical_bar,bar_width,1,button_width);",
+        ),
+        (
+            "red,green,blue,violet,orange,yellow,purple,brown,pink",
+            "red,green,blue,violet,orange,yellow,purple,brown,pink",
+        ),
+        ("北" * 60, "北" * 60),
     ],
 )
 def test_what_is_left(text: str, left: str) -> None:
@@ -54,6 +70,19 @@ def test_words_far_from_signs_stay(text: str) -> None:
 def test_long_texts_end(unit: str) -> None:
     text = unit * 200_000  # quadratic time would take minutes here: the run's time limit
     assert len(without_addresses(text)) <= len(text) + 1
+
+
+def test_repeated_lines_stand_in_few_texts() -> None:
+    signature = "Gordon  Banks\tN3JXP"
+    texts = [f"text number {number} of its own\n{signature}\nThanks" for number in range(6)]
+    assert without_repeats(texts, 4) == [
+        *texts[:4],
+        *(t.replace(signature + "\n", "") for t in texts[4:]),
+    ]
+    # whole copies stay, and a line of a text that stands twice in it is not repeated
+    assert without_repeats([texts[0]] * 6, 4) == [texts[0]] * 6
+    refrain = "la la la\nla la la\none two three"
+    assert without_repeats([refrain, None, "no lines here"], 1) == [refrain, None, "no lines here"]
 
 
 def test_vectorizers_are_stored() -> None:

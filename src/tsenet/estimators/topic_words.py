@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
+from tsenet.data.addresses import without_repeats
 from tsenet.data.table import Table
 from tsenet.data.text import are_texts, vectorize, word_vectorizer
 from tsenet.data.words import language_of, stop_words_of
 from tsenet.errors import DataError
+from tsenet.topics.settings import SETTINGS
 from tsenet.topics.titles import count_phrases
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ def learn_words(
 ) -> tuple[CountVectorizer | None, Table]:
     """Choose the words of documents and count them; a table of counts stays as it is, without a vectorizer.
 
+    A line that stands in several documents counts in the first four of them.
+
     Parameters
     ----------
     texts : sequence of str, or table of counts
@@ -46,6 +50,8 @@ def learn_words(
     if not are_texts(texts):
         return None, _checked_counts(texts)
 
+    # Signatures and footers are no subject, as many copies of a document are none.
+    texts = texts if isinstance(texts, str) else without_repeats(texts, SETTINGS.copies)
     if given is not None:
         fitted = clone(given, safe=False)
         return fitted, vectorize(texts, fitted, progress=progress)
