@@ -89,7 +89,7 @@ def rank_words(
     are_short = np.median(np.diff(words_of.documents.tocsr().indptr)) < SETTINGS.short
 
     for level in reversed(hierarchy.levels):  # from the top down: no topic repeats one above it
-        fit = _fit(hierarchy, words_of, level)
+        fit = word_fit(hierarchy, words_of, level)
         contested = np.where(fit < _COMPETITION * fit.max(axis=1, keepdims=True), 0.0, fit)
 
         for topic in range(level.start, level.stop):
@@ -122,7 +122,7 @@ def rank_words(
     return words, score
 
 
-def _fit(hierarchy: TopicHierarchy, words_of: WordMass, level: slice) -> Floats:
+def word_fit(hierarchy: TopicHierarchy, words_of: WordMass, level: slice) -> Floats:
     """How well each word describes each topic of a level, compared with the others; 0 for not at all: (V, K)."""
     lift = words_of.lift(level)
     if level.stop - level.start == 1:  # nothing to compare with
