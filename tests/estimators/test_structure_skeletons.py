@@ -68,6 +68,16 @@ def test_topics_become_levels_of_units_with_their_titles() -> None:
     assert first.startswith(f"{lowest[0]}/")
 
 
+def test_learned_topics_have_two_levels_of_which_the_top_is_a_quarter() -> None:
+    rng = np.random.default_rng(0)
+    subjects = [[f"word{kind}of{number}" for number in range(6)] for kind in range(40)]
+    texts = [" ".join(rng.choice(subjects[row % 40], 4, replace=False)) for row in range(400)]
+
+    model = TSENetClassifier(skeleton="topics", **FAST).fit(texts, [row % 2 for row in range(400)])
+
+    assert model.wiring_.layer_sizes == (240, 40, 10)  # a topic for ten documents
+
+
 def test_edited_topics_are_units_with_the_names_that_were_given(
     grown: TSENetClassifier, topics: TopicModel
 ) -> None:
