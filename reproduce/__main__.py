@@ -60,6 +60,9 @@ def parser_of_commands() -> argparse.ArgumentParser:
         "labelling", help="measure what is not stored of 15 minutes of labelling, print and draw it"
     )
     labelling.add_argument("--data", help="only these sets, separated by commas")
+    labelling.add_argument(
+        "--strategies", help="only these, separated by commas, such as ours,random"
+    )
     labelling.add_argument("--seeds", type=int, default=3, help="number of seeds")
     figures = commands.add_parser(
         "figures", help="draw the pictures of the stored runs next to their file"
@@ -221,7 +224,10 @@ def _labelling(chosen: argparse.Namespace) -> int:
     names = chosen.data.split(",") if chosen.data else labelling.DATA_SETS
     for name in names:
         _named(name, dict.fromkeys(labelling.DATA_SETS), "data set for labelling")
-    labelling.run(names, chosen.seeds)
+    strategies = chosen.strategies.split(",") if chosen.strategies else labelling.STRATEGIES
+    for name in strategies:
+        _named(name, labelling.STRATEGIES, "strategy of labelling")
+    labelling.run(names, chosen.seeds, strategies=tuple(strategies))
     print(f"\n{labelling.table()}\n\nwrote {labelling.draw()}")
     return 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from tsenet.labelling.learner import Prediction
 from tsenet.labelling.propose import (
     REASONS,
     class_of_topics,
+    is_finding_classes,
     propose,
     pure_topics,
 )
@@ -53,7 +55,7 @@ def situations(draw: st.DrawFn) -> dict[str, Any]:
     return {
         "closed": state > 0,
         "order": rng.permutation(n),
-        "lengths": rng.integers(1, 20, n),
+        "lengths": rng.choice([1, 2, 3, 400, 599, 600, 700, 2_000], n),
         "topics": topics_of(mains.tolist(), n_topics),
         "labels": labels,
         "prediction": prediction,
@@ -129,9 +131,9 @@ def test_typical_texts_are_short_strong_ones_of_topics_without_labels_the_larges
     expected = []
     for topic in sorted(range(len(topics.ids)), key=lambda k: -size[k]):
         texts = [i for i in range(closed.size) if topics.main[i] == topic and not closed[i]]
-        strongest = sorted(texts, key=lambda i: -topics.strengths[[i], [topic]][0])[:10]
+        strongest = sorted(texts, key=lambda i: -topics.strengths[[i], [topic]][0])[:5]
         if topic not in seen and strongest:
-            expected.append(min(strongest, key=situation["lengths"].__getitem__))
+            expected.append(min(strongest, key=lambda i: min(situation["lengths"][i], 600)))
     found = propose(closed.size, **situation)
     typical = [proposal.text for proposal in found if proposal.reason == "typical"]
     at_random = {proposal.text for proposal in found if proposal.reason == "random"}
@@ -176,6 +178,52 @@ def test_with_a_label_of_each_topic_two_of_three_are_uncertain_and_one_disagrees
         (26, "uncertain"),
         (46, "uncertain"),
     ]
+
+
+def test_while_classes_are_being_found_texts_are_typical_then_every_second_one() -> None:
+    # Eight narrow topics of ten texts; the model is sure of the texts of topics 4 and 5 alone.
+    mains = np.repeat(np.arange(8), 10)
+    shares = np.where(np.isin(mains, [4, 5])[:, None], [0.9, 0.1], [0.55, 0.45])
+    unsure = np.array([70, 71, 72, 73, 74])
+    prediction = Prediction(["c1", "c2"], shares.astype(np.float32), unsure)
+    narrow = topics_of(mains.tolist(), 8)
+    topics = replace(topics_of([0] * 80, 1), narrower=narrow)
+    order = np.arange(80)[::-1]
+
+    def reasons(labels: dict[int, tuple[str, ...]]) -> list[tuple[int, str]]:
+        closed = np.isin(np.arange(80), list(labels))
+        found = propose(
+            6, closed, order, np.arange(80), topics, labels, prediction, waiting=np.array([79])
+        )
+        return [(int(mains[one.text]), one.reason) for one in found if one.reason != "random"]
+
+    # Two of five labels are the only one of their class.
+    labels = {0: ("c1",), 1: ("c1",), 2: ("c1",), 10: ("c2",), 20: ("c3",)}
+    assert is_finding_classes(labels)
+    typical = [(k, "typical") for k in (3, 4, 5, 6)]
+    assert reasons(labels) == typical + [(7, "uncertain")] * (5 - len(typical))
+
+    # One of five.
+    labels[20] = ("c2",)
+    labels[21] = ("c3",)
+    del labels[2]
+    assert not is_finding_classes(labels)
+    assert reasons(labels) == [
+        (3, "typical"),
+        (7, "uncertain"),
+        (6, "typical"),
+        (7, "uncertain"),
+        (7, "uncertain"),
+    ]
+
+
+@given(st.lists(st.sampled_from("abcdefgh"), max_size=30))
+def test_classes_are_being_found_while_a_fifth_of_the_labels_are_the_only_one_of_theirs(
+    classes: list[str],
+) -> None:
+    only = [chosen for chosen in classes if classes.count(chosen) == 1]
+    labels = {i: (chosen,) for i, chosen in enumerate(classes)}
+    assert is_finding_classes(labels) == (5 * len(only) > len(classes))
 
 
 def test_one_label_of_a_topic_or_labels_that_differ_contradict_no_model() -> None:

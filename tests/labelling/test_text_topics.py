@@ -25,8 +25,15 @@ def test_vectors_of_an_encoder_find_the_topics_of_titles() -> None:
     assert nmi(subject, both.main) > nmi(subject, words.main) + 0.1
     assert all(len(found) >= 2 for found in both.words)
 
+    # Proposals go through more topics than people look at.
+    narrower = both.narrower
+    assert narrower is not None
+    assert max(40, both.lowest.size) < len(narrower.ids) <= 60
+    assert (narrower.level == 1).all()
+
 
 def test_a_handful_of_texts_has_no_topics() -> None:
     topics = learn_topics(["one", "two", "three"])
     assert topics.ids == []
+    assert topics.narrower is None
     assert (topics.main == -1).all()

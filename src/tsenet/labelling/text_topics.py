@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,10 @@ import tsenet
 from tsenet.errors import DataError
 
 __all__ = ["Topics", "learn_topics"]
+
+# Topics for the proposals are narrower than those that people look at: so many, and none of fewer texts on average.
+_NARROW = 60
+_TEXTS_PER_TOPIC = 10
 
 Ints = NDArray[np.int64]
 
@@ -35,6 +39,8 @@ class Topics:
     words : list of list of str
     strengths : csr_array (N, T)
         How strong each topic is in each text; from 0.5 on it is present.
+    narrower : Topics, optional
+        More topics of the same texts, of one level: typical texts of these are proposed.
     """
 
     ids: list[str]
@@ -43,6 +49,7 @@ class Topics:
     titles: list[str]
     words: list[list[str]]
     strengths: sp.csr_array
+    narrower: Topics | None = None
     _members: dict[int, Ints] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -120,10 +127,22 @@ def learn_topics(texts: Sequence[str], embeddings: NDArray[Any] | None = None) -
     embeddings : array (N, d), optional
         Vectors of the texts from a pretrained encoder: titles and other short texts get better topics.
     """
+    topics = _learned(tsenet.TopicModel(), texts, embeddings)
+    n_narrow = min(_NARROW, len(texts) // _TEXTS_PER_TOPIC)
+    if not 0 < topics.lowest.size < n_narrow:
+        return topics
+
+    narrower = _learned(tsenet.TopicModel(levels=[n_narrow]), texts, embeddings)
+    return replace(topics, narrower=narrower) if narrower.ids else topics
+
+
+def _learned(
+    model: tsenet.TopicModel, texts: Sequence[str], embeddings: NDArray[Any] | None
+) -> Topics:
+    """The topics that a model finds; none where there are too few texts or words."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the page has no place for advice on options
         try:
-            model = tsenet.TopicModel()
             strengths = sp.csr_array(model.fit_transform(list(texts), embeddings=embeddings))
         except DataError:
             return Topics.none(len(texts))

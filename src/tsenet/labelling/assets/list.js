@@ -9,7 +9,7 @@ const AHEAD = 8; // rows drawn above and below those in sight
 
 const REASONS = {
   random: "random",
-  typical: "typical of its topic",
+  typical: "typical of a narrow topic",
   uncertain: "the model is unsure",
   disagreement: "model and topic disagree",
 };
