@@ -348,6 +348,9 @@ def test_hostile_texts_are_only_text(tmp_path: Path, open_address: Open) -> None
     with running(data) as place:
         page = open_address(place)
         make_class(page, "<b>bold</b>")
+        make_class(page, "a class of which the name is longer than its column is wide")
+        is_inside = "column => column.scrollWidth <= column.clientWidth"
+        assert page.locator("#classes").evaluate(is_inside)
         page.select_option("#sort", "file")
         wait_for_list(page, "69 texts")
         page.locator("#list").focus()

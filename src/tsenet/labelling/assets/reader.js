@@ -143,6 +143,7 @@ export function makeReader({ state, openTopic, saveNote }) {
       reasons = found;
       draw();
       byId("why")?.focus({ preventScroll: true });
+      pane.querySelector(".why")?.scrollIntoView({ block: "nearest" }); // below a long text
     } catch (error) {
       draw();
       toast(error.message, true);
