@@ -555,8 +555,9 @@ def paper_table(results: Results, experiment: Experiment, data: str) -> str:
         deviation = f" ± {scores.std(ddof=1):.2f}" if scores.size > 1 else ""
         n_parameters = _mean(runs, "parameters")
         share = f" ({n_parameters / _mean(of_dense, 'parameters'):.1%})" if of_dense else ""
-        # the paper's dense network is the best of its grid: no figure stands beside another shape
-        compares = block == "counts" and (rival == dense or not rival.startswith("fnn"))
+        # the paper's dense network is the best of its grid: no figure stands beside another shape, pruned or not
+        chosen = rival in (dense, *declared) or not rival.startswith(("fnn", "pruned"))
+        compares = block == "counts" and chosen
         theirs = published.get(_published_name(rival)) if compares else None
         difference = compare(runs, reference) if rival != experiment.reference else None
         lead = "–"
