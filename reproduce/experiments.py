@@ -285,6 +285,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             "tsenet-informed:link_rule=random",
             "tsenet-informed:link_rule=random:init=random",
             "fnn:512x1:weighting=counts",
+            "fnn:512x1:weighting=counts:held_out=0.2:patience=20:max_epochs=300",
         ),
         labels=(100, 1_000, None),
         part="validation",
