@@ -113,7 +113,8 @@ class _Found:
         score = np.array([self._coherence(words) for words in self.words])
 
         # a small topic is junk too, unless it has nothing in common with any other
-        is_small = (self.n_main < SETTINGS.share * self.n_documents) & self.is_akin
+        fewest = max(SETTINGS.share * self.n_documents, SETTINGS.documents_per_topic)
+        is_small = (self.n_main < fewest) & self.is_akin
         is_small |= self.n_main < _FEWEST
         score[is_small] = -1.0
 

@@ -41,7 +41,8 @@ class TopicSettings:
     spare : float
         Topics to start with for each one asked for; the smallest are dropped.
     most_topics, documents_per_topic : int
-        The most topics to start with if their number is to be found, and fewest documents for each.
+        The most topics to start with if their number is to be found, and fewest documents for each. A topic that is
+        the main one of fewer joins another that it has something in common with.
     words : int
         Of a topic that are compared with those of another. As many describe it.
     same : float
