@@ -416,25 +416,22 @@ def changes_table(results: Results, experiment: str, labels: str) -> str:
 
 def links_table(results: Results) -> str:
     """Learned minus random links of the same network, in points, by network and number of labels."""
+
+    def cell(experiment: str, data: str, labels: int | None, network: str) -> str:
+        pair = [
+            results.runs(experiment, data, labels, f"{network}{links}") for links in ("", "-random")
+        ]
+        lead = compare(*pair)
+        if lead is None:
+            return "–"
+        points = signed(lead.value, "accuracy") + dagger(_paired(*pair))
+        return f"{points} ({interval(lead, 'accuracy')})"
+
     body = []
     for network in ("tsenet", "backbone"):
         for labels in (100, 400, None):
             experiment = "few-labels" if labels else "all-labels"
-            found = [
-                compare(
-                    *(
-                        results.runs(experiment, data, labels, f"{network}{links}")
-                        for links in ("", "-random")
-                    )
-                )
-                for data in TEXT
-            ]
-            cells = [
-                "–"
-                if lead is None
-                else f"{signed(lead.value, 'accuracy')} ({interval(lead, 'accuracy')})"
-                for lead in found
-            ]
+            cells = [cell(experiment, data, labels, network) for data in TEXT]
             body.append([f"{title_of(network)}, {labels or 'all'} labels", *cells])
     return table(["", *TEXT], body)
 
