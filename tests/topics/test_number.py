@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.metrics import normalized_mutual_info_score
 
 from benchmarks.topics import subjects
 from tsenet.data.binary import BinaryRows
-from tsenet.topics.mixture import learn_hierarchy
+from tsenet.topics.mixture import Mixture, learn_hierarchy
+from tsenet.topics.number import FoundTopics
 
 
 @pytest.mark.parametrize(
@@ -43,3 +45,50 @@ def test_copies_of_documents_do_not_hide_a_subject() -> None:
     assert abs(found.sizes[0] - 6) <= 1
     main = found.strengths(rows).toarray()[:600].argmax(axis=1)
     assert normalized_mutual_info_score(subject, main) > 0.9
+
+
+@pytest.mark.parametrize("is_cast", [True, False])
+def test_names_that_meet_in_few_documents_join_the_subject_beside_them(is_cast: bool) -> None:
+    """Ten names, each in 20 documents of a subject: all of them in the same three, or a few in each of many."""
+    rng = np.random.default_rng(0)
+    names = 160 + np.arange(10)
+    subject = np.arange(8_000) % 4
+    values = np.zeros((8_000, 170), np.int8)
+    for document, number in enumerate(subject):
+        values[document, number * 40 + rng.choice(40, 12, replace=False)] = 1
+
+    own = rng.permutation(np.flatnonzero(subject == 0))
+    if is_cast:
+        values[np.ix_(own[:3], names)] = 1
+        for k, name in enumerate(names):
+            values[own[3 + 17 * k : 20 + 17 * k], name] = 1
+    else:
+        for document in own[:67]:
+            values[document, rng.choice(names, 3, replace=False)] = 1
+
+    rows = BinaryRows.of_csr(sp.csr_array(values))
+    mixture = Mixture.of(rows, {}, rows.n_columns)
+    counts = np.zeros((170, 5))
+    topic = np.append(np.repeat(np.arange(4), 40), np.full(10, 4))
+    counts[np.arange(170), topic] = values.sum(axis=0)
+
+    into = FoundTopics(mixture.flat(counts), mixture).sources_into(0)
+    assert into.tolist() == ([0, 1, 2, 3, 0] if is_cast else [0, 1, 2, 3, 4])
+
+
+def test_what_leads_hardly_any_document_is_no_topic() -> None:
+    documents, _ = subjects(10_000, 5)
+    n_words = documents.shape[1]
+    rare = sp.csr_array((4, n_words), dtype=documents.dtype)
+    apart = sp.csr_array(
+        np.ones((4, 6), documents.dtype)
+    )  # four documents of words that no other has
+    table = sp.vstack(
+        [
+            sp.hstack([documents, sp.csr_array((10_000, 6), dtype=documents.dtype)]),
+            sp.hstack([rare, apart]),
+        ],
+        format="csr",
+    )
+    found = learn_hierarchy(BinaryRows.of_csr(sp.csr_array(table)))
+    assert found.sizes == (5,)

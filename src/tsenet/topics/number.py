@@ -38,7 +38,7 @@ def whole_topics(mixture: Mixture) -> Floats:
     counts = mixture.passes(mixture.start(n_start), SETTINGS.passes)  # (V, K)
 
     while counts.shape[1] > max(1, n_seeds):
-        found = _Found(mixture.flat(counts), mixture)
+        found = FoundTopics(mixture.flat(counts), mixture)
         topics = np.arange(len(found.words))
         into = found.into(n_seeds)
         if np.array_equal(into, topics):
@@ -60,7 +60,7 @@ def whole_topics(mixture: Mixture) -> Floats:
     return counts[:, is_kept] if is_kept.any() else counts
 
 
-class _Found:
+class FoundTopics:
     """K topics, their words, and how often these U words occur together in documents."""
 
     def __init__(self, topics: TopicHierarchy, mixture: Mixture) -> None:
