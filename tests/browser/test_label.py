@@ -297,11 +297,14 @@ def test_new_proposals_follow_the_text_that_is_read(tmp_path: Path, open_address
         assert current(page) == read
         assert page.locator("#list .text").all_text_contents() == shown
 
-        for _ in range(5):  # there may be a model, and no list of it yet
+        # A label shows the proposals that have arrived since the last one; who labels faster than they come sees none.
+        unsure = page.locator(".reason:text-is('the model is unsure')")
+        for _ in range(30):
             label_by_key(page, keys, 1)
-            if page.locator(".reason:text-is('the model is unsure')").count():
+            if unsure.count():
                 break
-        page.wait_for_selector(".reason:text-is('the model is unsure')")
+            page.wait_for_timeout(1_000)
+        assert unsure.count()
         page.keyboard.press("Home")
         page.wait_for_selector("#row-0 .chip.you")  # what was labelled is still there
 
